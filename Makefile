@@ -1,0 +1,70 @@
+# Everything happens in .venv, which the first target that needs it creates.
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+VENV := .venv
+BIN := $(VENV)/bin
+# The newest supported Python on the PATH, unless PYTHON says otherwise.
+PYTHON ?= $(shell for v in 3.13 3.12 3.11; do \
+	python$$v -c 'import sys' >/dev/null 2>&1 && { echo python$$v; exit; }; done; echo python3)
+CONSTRAINTS := --constraint constraints.txt
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+$(VENV)/created:
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || { \
+		echo "kinfolk needs Python 3.11, 3.12 or 3.13; $(PYTHON) is $$($(PYTHON) -V 2>&1)." \
+		"Run: make PYTHON=python3.12 TARGET"; exit 1; }
+	@echo "Creating $(VENV) with $$($(PYTHON) -V)"
+	@$(PYTHON) -m venv --clear $(VENV) >/dev/null 2>&1 \
+		|| { rm -rf $(VENV); $(PYTHON) -m pip install --quiet --user virtualenv \
+		&& $(PYTHON) -m virtualenv --quiet $(VENV); }
+	@touch $@
+
+# The package itself with what a curator needs: enough for the demo.
+$(VENV)/core: $(VENV)/created pyproject.toml constraints.txt
+	@echo "Installing kinfolk"
+	@$(PIP) install $(CONSTRAINTS) --editable '.[curator]'
+	@touch $@
+
+$(VENV)/dev: $(VENV)/core
+	@echo "Installing what the tests need"
+	@$(PIP) install $(CONSTRAINTS) --editable '.[dev]'
+	@touch $@
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: $(VENV)/dev ## create .venv with everything a developer needs
+
+.PHONY: demo
+demo: $(VENV)/core ## run kinfolk on bundled real data, into ./kinfolk-demo
+	@$(BIN)/kinfolk demo -o kinfolk-demo
+
+.PHONY: test
+test: $(VENV)/dev ## run the tests
+	@$(BIN)/python -m pytest -q -rs -n auto -m 'not slow'
+
+.PHONY: test-slow
+test-slow: $(VENV)/dev ## run the tests that take longer
+	@$(BIN)/python -m pytest -q -rs -m slow
+
+.PHONY: lint
+lint: $(VENV)/dev ## check format and style
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+
+.PHONY: format
+format: $(VENV)/dev ## format the code
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+.PHONY: types
+types: $(VENV)/dev ## check the types, strictly
+	@$(BIN)/mypy
+
+.PHONY: clean
+clean: ## remove .venv and everything that was built
+	rm -rf $(VENV) build dist kinfolk-demo .mypy_cache .ruff_cache .pytest_cache .hypothesis

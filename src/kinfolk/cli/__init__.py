@@ -1,0 +1,5 @@
+"""The command line: `kinfolk --help`."""
+
+from kinfolk.cli.main import main
+
+__all__ = ["main"]

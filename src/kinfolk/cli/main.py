@@ -1,0 +1,77 @@
+"""The entry point: one clear message and status 2 for anything the user can mend."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+import kinfolk
+from kinfolk.cli.demo import demo
+from kinfolk.cli.prepare import init, prepare, simulate
+from kinfolk.cli.screen import tell
+from kinfolk.cli.validate import validate
+from kinfolk.errors import KinfolkError
+
+HELP = """Differentially private synthetic data that keeps groups together.
+
+kinfolk takes two linked tables (households and their people, referrals and their children) and a
+schema that declares what may stand in them.
+
+\b
+Start here:
+  kinfolk demo                                         real data, nothing to set up
+  kinfolk init HOUSEHOLDS PERSONS -o schema.yaml       draft a schema for your own tables
+  kinfolk validate schema.yaml HOUSEHOLDS PERSONS      see what is left to mend
+"""
+
+
+@click.group(
+    help=HELP,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(kinfolk.__version__, message="kinfolk %(version)s")
+def cli() -> None:
+    """See HELP."""
+
+
+for command in (demo, init, validate, prepare, simulate):
+    cli.add_command(command)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command and exit."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit status; no traceback reaches the user."""
+    try:
+        cli(args=arguments, prog_name="kinfolk", standalone_mode=False)
+    except KinfolkError as error:
+        tell(f"kinfolk: {error}")
+        return 2
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except (KeyboardInterrupt, click.Abort):
+        tell("kinfolk: stopped.")
+        return 130
+    except BrokenPipeError:
+        # The reader of our output has gone (`kinfolk ... | head`); that is no mistake.
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (kept open until the process ends)
+        return 0
+    except OSError as error:
+        tell(f"kinfolk: {error.strerror or error}: {error.filename or ''}. Check path and space.")
+        return 2
+    except Exception as error:
+        if os.environ.get("KINFOLK_DEBUG"):
+            raise
+        tell(
+            f"kinfolk: internal error: {type(error).__name__}: {error}\n"
+            "This is a bug. Set KINFOLK_DEBUG=1 and run the command again to see where it is."
+        )
+        return 1
+    return 0

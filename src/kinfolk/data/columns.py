@@ -1,0 +1,207 @@
+"""One column <-> integer codes.
+
+A cell means a category when it equals the declared value: numbers compare as numbers (3 and 3.0
+are the same), text compares exactly, and text never passes for a number, except in CSV, where
+every cell is text.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from kinfolk.errors import Problem
+from kinfolk.schema import Attribute, Categorical, Numeric, Value
+
+Codes: TypeAlias = npt.NDArray[np.int32]
+"""Codes of one column, (rows,); -1 where the cell does not fit."""
+
+_NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?$")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Misfit:
+    """Rows of one column that break the same rule."""
+
+    rows: npt.NDArray[np.int64]
+    """The offending rows, in order."""
+    what: str
+    """What is wrong with the first of them."""
+    fix: str
+    """What to do."""
+
+    def problem(self, place: str, column: str) -> Problem:
+        """Say it, with the number of rows it concerns."""
+        count = len(self.rows)
+        more = f" ({count:,} such rows; this is the first)" if count > 1 else ""
+        return Problem(where=f"{place}, column {column}", what=f"{self.what}{more}.", fix=self.fix)
+
+
+def encode_column(
+    column: pa.ChunkedArray, attribute: Attribute, *, untyped: bool
+) -> tuple[Codes, list[Misfit]]:
+    """Turn a column into codes of the attribute, and say what does not fit."""
+    kind = "text" if untyped else column_kind(column.type)
+    expected = "number" if isinstance(attribute, Numeric) else attribute.kind
+    if not untyped and kind not in (expected, "blank"):
+        rows = np.arange(len(column))
+        return np.full(len(column), -1, np.int32), [_wrong_kind(rows, kind, expected)]
+    cells, positions = distinct(column)
+    if isinstance(attribute, Numeric):
+        codes, misfits = _encode_numbers(cells, attribute)
+    else:
+        codes, misfits = _encode_values(cells, attribute)
+    blank = np.flatnonzero(positions < 0)
+    encoded = np.append(codes, -1)[positions].astype(np.int32)
+    found = [_spread(positions, misfit) for misfit in misfits]
+    if attribute.missing:
+        encoded[blank] = attribute.size - 1
+    elif len(blank):
+        fix = "Fill it in, or declare `missing: true`."
+        found.append(Misfit(rows=blank, what="the cell is blank", fix=fix))
+    return encoded, found
+
+
+def column_kind(dtype: pa.DataType) -> str:
+    """Say in words what an Arrow column holds."""
+    if pt.is_dictionary(dtype):
+        return column_kind(dtype.value_type)
+    if pt.is_boolean(dtype):
+        return "true/false"
+    if pt.is_integer(dtype) or pt.is_floating(dtype) or pt.is_decimal(dtype):
+        return "number"
+    if pt.is_string(dtype) or pt.is_large_string(dtype) or pt.is_string_view(dtype):
+        return "text"
+    return "blank" if pt.is_null(dtype) else str(dtype)
+
+
+def _wrong_kind(rows: npt.NDArray[np.int64], kind: str, expected: str) -> Misfit:
+    if kind == "text" and expected == "number":
+        fix = "Convert the column to numbers, or quote the values in the schema."
+    elif expected == "text" and kind == "number":
+        fix = "Take the quotes off the values in the schema, or convert the column to text."
+    else:
+        fix = f"Convert the column to {expected}."
+    return Misfit(rows=rows, what=f"the column holds {kind}, the schema says {expected}", fix=fix)
+
+
+def distinct(column: pa.ChunkedArray) -> tuple[pa.Array, npt.NDArray[np.int64]]:
+    """The distinct cells that are not blank, and for each row which one it has (-1 for blank)."""
+    if pt.is_null(column.type):
+        return pa.array([], pa.string()), np.full(len(column), -1, np.int64)
+    if pt.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pt.is_string_view(column.type):
+        column = column.cast(pa.large_string())
+    if pt.is_floating(column.type):
+        # Data frames write blanks among numbers as NaN.
+        column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    encoded = column.combine_chunks().dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks()
+    positions = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
+    return encoded.dictionary, positions.astype(np.int64)
+
+
+def _spread(positions: npt.NDArray[np.int64], misfit: Misfit) -> Misfit:
+    """From offending distinct cells to offending rows; the text speaks of the first row's cell."""
+    rows = np.flatnonzero(np.isin(positions, misfit.rows))
+    return Misfit(rows=rows, what=misfit.what, fix=misfit.fix)
+
+
+def parse_number(cell: object) -> int | float | None:
+    """Read a number from a CSV cell; None where it is not one.
+
+    >>> parse_number("3"), parse_number("3.50"), parse_number(" 3"), parse_number("n/a")
+    (3, 3.5, None, None)
+    """
+    if not isinstance(cell, str):
+        return cell if isinstance(cell, int | float) else float(cell)  # type: ignore[arg-type]  # Decimal
+    if not _NUMBER.match(cell):
+        return None
+    return int(cell) if cell.lstrip("+-").isdigit() else float(cell)
+
+
+def _encode_values(cells: pa.Array, attribute: Categorical) -> tuple[Codes, list[Misfit]]:
+    """Match distinct cells against a list of values."""
+    code_of: dict[Value, int] = {value: code for code, value in enumerate(attribute.values)}
+    codes = np.full(len(cells), -1, np.int32)
+    for index, cell in enumerate(cells.to_pylist()):
+        key = value_of(cell, attribute.kind)
+        codes[index] = code_of.get(key, -1) if key is not None else -1
+    outside = np.flatnonzero(codes < 0)
+    if not len(outside):
+        return codes, []
+    shown = _some([str(cells[int(i)]) for i in outside])
+    declared = _some([str(value) for value in attribute.values], most=8)
+    what = f"{_quote(cells[int(outside[0])])} is not among the declared values {declared}"
+    if len(outside) > 1:
+        what += f"; undeclared in this column: {shown}"
+    fix = "Correct the rows, or add the value to the schema."
+    return codes, [Misfit(rows=outside, what=what, fix=fix)]
+
+
+def value_of(cell: object, kind: str) -> Value | None:
+    """A cell as a value of the given kind, or None where it is not one."""
+    if kind == "number":
+        return parse_number(cell)
+    if kind == "true/false" and isinstance(cell, str):
+        return {"true": True, "false": False}.get(cell.lower())
+    return cell if isinstance(cell, str | bool) else None
+
+
+def _encode_numbers(cells: pa.Array, attribute: Numeric) -> tuple[Codes, list[Misfit]]:
+    """Put distinct cells into bins."""
+    numbers, is_number = _as_floats(cells)
+    edges = np.asarray(attribute.bins, dtype=float)
+    codes = np.searchsorted(edges, numbers, side="right").astype(np.int32) - 1
+    codes[numbers == edges[-1]] = len(edges) - 2
+    outside = is_number & ((numbers < edges[0]) | (numbers > edges[-1]))
+    special = np.zeros(len(numbers), bool)
+    for position, value in enumerate(attribute.special):
+        codes[numbers == value] = len(edges) - 1 + position
+        special |= numbers == value
+    outside &= ~special
+    broken = np.zeros(len(numbers), bool)
+    if attribute.integer:
+        broken = is_number & ~outside & ~special & (numbers != np.floor(numbers))
+    codes[outside | broken | ~is_number] = -1
+    low, high = attribute.bins[0], attribute.bins[-1]
+    found: list[Misfit] = []
+    for mask, what, fix in (
+        (~is_number, "is not a number", "Correct it, or leave it blank and set `missing: true`."),
+        (outside, f"lies outside the bins {low} to {high}", "Correct it, or widen the bins."),
+        (broken, "is not a whole number", "Correct it, or remove `integer: true`."),
+    ):
+        rows = np.flatnonzero(mask)
+        if len(rows):
+            found.append(Misfit(rows=rows, what=f"{_quote(cells[int(rows[0])])} {what}", fix=fix))
+    return codes, found
+
+
+def _as_floats(cells: pa.Array) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    """Distinct cells as numbers, and which of them are numbers at all."""
+    if column_kind(cells.type) != "text":
+        numbers = np.asarray(pc.cast(cells, pa.float64(), safe=False), dtype=float)
+        return numbers, np.isfinite(numbers)
+    matches = pc.match_substring_regex(cells, f"^{_NUMBER.pattern}")
+    is_number = np.asarray(matches, dtype=bool)
+    filled = pc.if_else(matches, cells, pa.scalar("0", cells.type))
+    return np.asarray(pc.cast(filled, pa.float64()), dtype=float), is_number
+
+
+def _quote(cell: Any) -> str:
+    value = cell.as_py() if isinstance(cell, pa.Scalar) else cell
+    return repr(value) if isinstance(value, str) else str(value)
+
+
+def _some(words: list[str], *, most: int = 5) -> str:
+    shown = ", ".join(words[:most])
+    return f"{shown} and {len(words) - most} more" if len(words) > most else shown

@@ -1,0 +1,169 @@
+"""Codes -> tables in the schema's own names, columns, values and types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.types as pt
+
+from kinfolk.data.encoded import CodeArray, Encoded
+from kinfolk.schema import Attribute, Categorical, Numeric, Schema, Value
+
+Codes = npt.NDArray[np.integer[Any]]
+
+
+def decode(
+    encoded: Encoded,
+    *,
+    rng: np.random.Generator,
+    labels: bool = False,
+    first_id: int = 1,
+) -> dict[str, pa.Table]:
+    """Write an encoded dataset as the schema's tables; keys count from `first_id`.
+
+    A number is drawn uniformly inside its bin, whole where the schema says so. The storage types
+    are those of the tables the data was encoded from, as far as they hold the declared domain;
+    what fits is decided by the domain alone, never by the values that occur. With `labels`,
+    categories are written in words.
+    """
+    schema = encoded.schema
+    ids = np.arange(first_id, first_id + encoded.groups, dtype=np.int64)
+    individual = schema.individual
+    columns: dict[str, pa.Array] = {}
+    types = encoded.types.get(individual.table, {})
+    if individual.group_id is not None:
+        owners = np.repeat(ids, encoded.sizes)
+        columns[individual.group_id] = _ids(owners, types.get(individual.group_id))
+    if schema.roles is not None and encoded.role is not None:
+        written = role_column(schema, labels=labels)
+        kind = None if labels else types.get(schema.roles.column)
+        columns[schema.roles.column] = decode_column(encoded.role, written, rng, kind)
+    columns |= _attributes(schema.individual_attributes, encoded.individual, rng, types, labels)
+    tables = {individual.table: pa.table(columns)}
+    if schema.group is not None:
+        types = encoded.types.get(schema.group.table, {})
+        columns = {schema.group.id: _ids(ids, types.get(schema.group.id))}
+        columns |= _attributes(schema.group_attributes, encoded.group, rng, types, labels)
+        tables = {schema.group.table: pa.table(columns), **tables}
+    return tables
+
+
+def role_column(schema: Schema, *, labels: bool = False) -> Categorical:
+    """The role column as an attribute: each role is written as the first of its values.
+
+    Under `others: keep` the remaining people are written as blank.
+    """
+    assert schema.roles is not None  # noqa: S101  (callers have checked)
+    values: list[Value] = [role.values[0] for role in schema.roles.roles.values()]
+    if labels:
+        values = list(schema.roles.roles)
+    return Categorical(values=values, missing=schema.roles.others == "keep")
+
+
+def _attributes(
+    attributes: Mapping[str, Attribute],
+    codes: CodeArray,
+    rng: np.random.Generator,
+    types: Mapping[str, Any],
+    labels: bool,
+) -> dict[str, pa.Array]:
+    columns: dict[str, pa.Array] = {}
+    for index, (name, attribute) in enumerate(attributes.items()):
+        column = codes[:, index]
+        if labels:
+            columns[name] = _words(column, attribute)
+        else:
+            columns[name] = decode_column(column, attribute, rng, types.get(name))
+    return columns
+
+
+def decode_column(
+    codes: Codes, attribute: Attribute, rng: np.random.Generator, dtype: pa.DataType | None = None
+) -> pa.Array:
+    """Write one column's codes as values, in the given storage type where it can hold them."""
+    if isinstance(attribute, Categorical):
+        natural = _natural_type(attribute)
+        values = pa.array(list(attribute.values), natural)
+        return _pick(values, codes, attribute, dtype)
+    return _numbers(codes, attribute, rng, dtype)
+
+
+def _natural_type(attribute: Categorical) -> pa.DataType:
+    if attribute.kind == "true/false":
+        return pa.bool_()
+    if attribute.kind == "text":
+        return pa.string()
+    whole = all(isinstance(value, int) for value in attribute.values)
+    return pa.int64() if whole else pa.float64()
+
+
+def _pick(
+    values: pa.Array, codes: Codes, attribute: Categorical, dtype: pa.DataType | None
+) -> pa.Array:
+    positions = pa.array(codes.astype(np.int64), mask=codes >= len(attribute.values))
+    if dtype is None:
+        return values.take(positions)
+    value_type = dtype.value_type if pt.is_dictionary(dtype) else dtype
+    stored = _holds(values, value_type)
+    if stored is None:
+        return values.take(positions)
+    if pt.is_dictionary(dtype):
+        # The dictionary is the declared domain, so it says nothing about which values occur.
+        indices = positions.cast(dtype.index_type)
+        return pa.DictionaryArray.from_arrays(indices, stored, ordered=dtype.ordered)
+    return stored.take(positions)
+
+
+def _holds(values: pa.Array, dtype: pa.DataType) -> pa.Array | None:
+    """The values in another storage type, if it holds all of them unchanged."""
+    try:
+        stored = values.cast(dtype)
+        return stored if stored.cast(values.type).equals(values) else None
+    except pa.ArrowException:
+        return None
+
+
+def _numbers(
+    codes: Codes, attribute: Numeric, rng: np.random.Generator, dtype: pa.DataType | None
+) -> pa.Array:
+    bins = len(attribute.bins) - 1
+    bounds = np.array([attribute.bounds(code) for code in range(bins)])
+    inside = codes < bins
+    low, high = bounds[np.where(inside, codes, 0)].T
+    if attribute.integer:
+        drawn = rng.integers(low.astype(np.int64), high.astype(np.int64)).astype(float)
+    else:
+        drawn = rng.uniform(low, high)
+    for position, value in enumerate(attribute.special):
+        drawn[codes == bins + position] = value
+    blank = codes >= bins + len(attribute.special)
+    whole = attribute.integer and all(float(v).is_integer() for v in attribute.special)
+    natural = pa.int64() if whole else pa.float64()
+    numbers = pa.array(drawn.astype(np.int64) if whole else drawn, natural, mask=blank)
+    if dtype is None or not (pt.is_integer(dtype) or pt.is_floating(dtype)):
+        return numbers
+    if pt.is_floating(dtype):
+        return numbers.cast(dtype, safe=False)
+    ends = [*(attribute.bins[0], attribute.bins[-1]), *attribute.special]
+    held = _holds(pa.array([int(end) for end in ends], pa.int64()), dtype) if whole else None
+    return numbers if held is None else numbers.cast(dtype)
+
+
+def _words(codes: Codes, attribute: Attribute) -> pa.Array:
+    categories = attribute.size - attribute.missing
+    words = pa.array([attribute.label(code) for code in range(categories)], pa.string())
+    return words.take(pa.array(codes.astype(np.int64), mask=codes >= categories))
+
+
+def _ids(ids: npt.NDArray[np.int64], dtype: pa.DataType | None) -> pa.Array:
+    keys = pa.array(ids)
+    if dtype is None or pt.is_dictionary(dtype):
+        return keys
+    try:
+        return keys.cast(dtype)
+    except pa.ArrowException:
+        return keys

@@ -1,0 +1,135 @@
+"""Two tables -> an encoded dataset, or one message with everything there is to mend."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from kinfolk.data.columns import Codes, encode_column
+from kinfolk.data.encoded import CodeArray, Encoded, code_type, storage_types
+from kinfolk.data.linking import link_tables
+from kinfolk.data.membership import settle_members
+from kinfolk.data.tables import Source, TableLike, read_source
+from kinfolk.errors import DataError, KinfolkError, Problem
+from kinfolk.schema import Attribute, Schema
+
+
+def encode(schema: Schema, tables: Mapping[str, TableLike]) -> Encoded:
+    """Encode the tables named by the schema; extra columns and their order do not matter.
+
+    Every check runs before anything is reported, so that one run shows all there is to mend.
+
+    >>> import pyarrow as pa
+    >>> from kinfolk.schema import Schema
+    >>> schema = Schema.from_text('''
+    ... group: {table: homes, id: home, attributes: {veh: {values: [0, 1]}}}
+    ... individual: {table: people, group_id: home, attributes: {sex: {values: [m, f]}}}
+    ... max_size: 3
+    ... ''')
+    >>> encode(schema, {
+    ...     "homes": pa.table({"home": [7, 8], "veh": [1, 0]}),
+    ...     "people": pa.table({"home": [8, 7, 8], "sex": ["m", "f", "f"]}),
+    ... })
+    Encoded(2 groups, 3 people)
+    """
+    check_table_names(schema, tables)
+    problems: list[Problem] = []
+    people = read_people(schema, tables[schema.individual.table], problems)
+    homes: Source | None = None
+    if schema.group is not None:
+        homes = read_homes(schema, tables[schema.group.table], problems)
+    return encode_sources(schema, homes, people, problems)
+
+
+def check_table_names(schema: Schema, tables: Mapping[str, TableLike]) -> None:
+    """The tables must be named as in the schema."""
+    expected = set(schema.table_names)
+    if set(tables) != expected:
+        raise KinfolkError(
+            f"got tables named {', '.join(map(str, tables)) or 'nothing'}; the schema names "
+            f"{', '.join(schema.table_names)}. Pass a dict with exactly these keys."
+        )
+
+
+def read_homes(schema: Schema, table: TableLike, problems: list[Problem]) -> Source:
+    """Read the group table's declared columns."""
+    assert schema.group is not None  # noqa: S101  (callers have checked)
+    wanted = [schema.group.id, *schema.group_attributes]
+    return _read(table, wanted, schema.group.table, problems)
+
+
+def read_people(schema: Schema, table: TableLike, problems: list[Problem]) -> Source:
+    """Read the individual table's declared columns."""
+    key = schema.individual.group_id
+    role = schema.roles.column if schema.roles else None
+    wanted = [name for name in (key, role, *schema.individual_attributes) if name is not None]
+    return _read(table, wanted, schema.individual.table, problems)
+
+
+def _read(table: TableLike, wanted: list[str], name: str, problems: list[Problem]) -> Source:
+    source = read_source(table, wanted, name=name)
+    for column in wanted:
+        if column not in source.columns:
+            fix = "Add it, correct its name in the schema, or remove it from the schema."
+            where = f"{source.name}, column {column}"
+            problems.append(Problem(where=where, what="there is no such column.", fix=fix))
+    if not source.rows and not problems:
+        what, fix = "the table has no rows.", "Check that it is the right file."
+        problems.append(Problem(where=source.name, what=what, fix=fix))
+    return source
+
+
+def encode_sources(
+    schema: Schema, homes: Source | None, people: Source, problems: list[Problem]
+) -> Encoded:
+    """Encode tables that have been read; `problems` holds what reading them found."""
+    links = link_tables(schema, homes, people, problems)
+    group = _encode_columns(schema.group_attributes, homes, problems)
+    individual = _encode_columns(schema.individual_attributes, people, problems)
+    members = settle_members(schema, homes, people, links, problems) if links else None
+    if problems or links is None or members is None:
+        raise DataError("the tables do not fit the schema", problems)
+    dtype = code_type(schema)
+    kept = members.groups
+    return Encoded(
+        schema=schema,
+        group=_matrix(group, links.groups, dtype)[kept],
+        individual=_matrix(individual, people.rows, dtype)[members.people],
+        offsets=members.offsets,
+        role=members.role,
+        cleaning=members.cleaning,
+        types=_types(schema, homes, people),
+    )
+
+
+def _encode_columns(
+    attributes: Mapping[str, Attribute], source: Source | None, problems: list[Problem]
+) -> list[Codes]:
+    columns: list[Codes] = []
+    for name, attribute in attributes.items():
+        column = source.columns.get(name) if source else None
+        if source is None or column is None:
+            continue
+        codes, misfits = encode_column(column, attribute, untyped=source.untyped)
+        problems += [m.problem(source.place(int(m.rows[0])), name) for m in misfits]
+        columns.append(codes)
+    return columns
+
+
+def _matrix(columns: list[Codes], rows: int, dtype: type[np.uint8 | np.uint16]) -> CodeArray:
+    matrix: npt.NDArray[np.uint8 | np.uint16] = np.empty((rows, len(columns)), dtype)
+    for index, codes in enumerate(columns):
+        matrix[:, index] = codes
+    return matrix
+
+
+def _types(
+    schema: Schema, homes: Source | None, people: Source
+) -> dict[str, dict[str, pa.DataType]]:
+    sources = {schema.individual.table: people}
+    if homes is not None and schema.group is not None:
+        sources[schema.group.table] = homes
+    return {name: {} if s.untyped else storage_types(s.columns) for name, s in sources.items()}

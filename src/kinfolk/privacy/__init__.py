@@ -1,0 +1,54 @@
+"""The guarantee: units, accounting, exact mechanisms and the ledger.
+
+A step reads the same everywhere: find what was released before, or debit, touch, release.
+"""
+
+from kinfolk.privacy.account import Account, OverspendError, Release, Spend, read_account
+from kinfolk.privacy.accounting import Accounting, delta_from, epsilon_from, rho_from
+from kinfolk.privacy.gaussian import measure
+from kinfolk.privacy.ledger import Ledger
+from kinfolk.privacy.mechanisms import (
+    Exponential,
+    Gaussian,
+    Mechanism,
+    RoundShares,
+    gaussian_rho,
+    mechanism_from,
+    round_shares,
+    selection_rho,
+    selection_scale_for,
+    sigma_for,
+)
+from kinfolk.privacy.randomness import Randomness
+from kinfolk.privacy.selection import select
+from kinfolk.privacy.terms import Terms
+from kinfolk.privacy.units import Unit, UnitTerms
+
+__all__ = [
+    "Account",
+    "Accounting",
+    "Exponential",
+    "Gaussian",
+    "Ledger",
+    "Mechanism",
+    "OverspendError",
+    "Randomness",
+    "Release",
+    "RoundShares",
+    "Spend",
+    "Terms",
+    "Unit",
+    "UnitTerms",
+    "delta_from",
+    "epsilon_from",
+    "gaussian_rho",
+    "measure",
+    "mechanism_from",
+    "read_account",
+    "rho_from",
+    "round_shares",
+    "select",
+    "selection_rho",
+    "selection_scale_for",
+    "sigma_for",
+]

@@ -1,0 +1,208 @@
+"""(epsilon, delta) outside, rho inside.
+
+Everything bought is charged in rho, under zero-concentrated differential privacy, where spends
+simply add up. What is promised is (epsilon, delta). The bridge is the conversion of Canonne, Kamath
+and Steinke (2020): a rho-zCDP mechanism is (epsilon, delta)-DP when, for some alpha > 1,
+
+    log delta >= (alpha - 1) (alpha rho - epsilon) + (alpha - 1) log(1 - 1/alpha) - log(alpha)
+
+Every alpha is a proof. The search for the best one may therefore use floating point: a poor alpha
+costs accuracy, never privacy. The inequality itself is evaluated with 60 decimal digits and rounded
+against the buyer. `accounting="paper"` uses the lemma of the paper, epsilon = rho + 2 sqrt(rho
+log(1/delta)), which is valid and looser; it is there to repeat the paper's numbers.
+
+Nothing here needs opendp, so that anybody can check a certificate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+from enum import StrEnum
+from fractions import Fraction
+
+from kinfolk.errors import KinfolkError
+from kinfolk.privacy.amounts import round_down
+
+_EXACT = Context(prec=60, rounding=ROUND_HALF_EVEN, Emin=-999_999, Emax=999_999)
+# Far above what 60 digits and a last rounding to a float lose, far below what anybody notices.
+_MARGIN = Decimal("1e-12")
+_LOG_ALPHA_RANGE = (-100.0, 100.0)
+
+
+class Accounting(StrEnum):
+    """How rho becomes (epsilon, delta), and what a selection costs.
+
+    >>> Accounting.parse("paper")
+    <Accounting.PAPER: 'paper'>
+    """
+
+    ZCDP = "zcdp"
+    """The tight conversion, and selections at their bounded-range cost. The default."""
+    PAPER = "paper"
+    """The arithmetic of the paper: its lemma, and four times the cost for a selection."""
+
+    @classmethod
+    def parse(cls, text: str) -> Accounting:
+        """The accounting of that name."""
+        try:
+            return cls(text)
+        except ValueError:
+            choices = " or ".join(f"{one.value!r}" for one in cls)
+            raise KinfolkError(f"accounting is {text!r}. Choose {choices}.") from None
+
+
+def rho_from(epsilon: float, delta: float, *, accounting: Accounting = Accounting.ZCDP) -> Fraction:
+    """The largest budget rho, exact, that keeps the promise (epsilon, delta).
+
+    Guarantee: any rho-zCDP mechanism is (epsilon, delta)-DP for the same neighbours. The result is
+    rounded down, and checked with `delta_from` before it is returned.
+
+    >>> float(rho_from(1.0, 1 / 197_512**2))  # doctest: +ELLIPSIS
+    0.01239...
+    >>> float(rho_from(1.0, 1 / 197_512**2, accounting=Accounting.PAPER))  # doctest: +ELLIPSIS
+    0.01004...
+    """
+    _check_epsilon(epsilon)
+    _check_delta(delta)
+    with_margin = _EXACT.multiply(_best_rho(epsilon, delta, accounting), 1 - _MARGIN)
+    rho = round_down(Fraction(with_margin))
+    while rho > 0 and delta_from(rho, epsilon, accounting=accounting) > delta:
+        rho = round_down(rho * (1 - Fraction(_MARGIN)))
+    if rho <= 0:
+        raise KinfolkError(
+            f"epsilon = {epsilon!r} with delta = {delta!r} leaves no budget that can be measured. "
+            "Raise epsilon or delta."
+        )
+    return rho
+
+
+def epsilon_from(
+    rho: Fraction | float, delta: float, *, accounting: Accounting = Accounting.ZCDP
+) -> float:
+    """The epsilon that rho amounts to at this delta, rounded up.
+
+    >>> 0.999 < epsilon_from(0.01239, 1 / 197_512**2) <= 1
+    True
+    """
+    _check_rho(rho)
+    _check_delta(delta)
+    if rho == 0:
+        return 0.0
+    if accounting is Accounting.PAPER:
+        cost = _decimal(rho)
+        root = _EXACT.sqrt(_EXACT.multiply(cost, -_EXACT.ln(Decimal(delta))))
+        return _float_above(_EXACT.add(cost, _EXACT.multiply(Decimal(2), root)))
+    # The best alpha solves rho (alpha - 1)^2 + log(alpha) = log(1 / delta); the left side grows.
+    cost_, target = float(rho), -math.log(delta)
+    beta = _increasing_root(lambda b: cost_ * b * b + math.log1p(b) - target)
+    alpha, log_ratio = _alpha_terms(beta)
+    spread = _EXACT.divide(_EXACT.add(_EXACT.ln(Decimal(delta)), _EXACT.ln(alpha)), Decimal(beta))
+    bound = _EXACT.subtract(_EXACT.add(_EXACT.multiply(alpha, _decimal(rho)), log_ratio), spread)
+    return max(0.0, _float_above(bound))
+
+
+def delta_from(
+    rho: Fraction | float, epsilon: float, *, accounting: Accounting = Accounting.ZCDP
+) -> float:
+    """The delta that rho amounts to at this epsilon, rounded up and at most 1.
+
+    >>> delta_from(0.01239, 1.0) <= 1 / 197_512**2
+    True
+    """
+    _check_rho(rho)
+    _check_epsilon(epsilon)
+    if rho == 0:
+        return 0.0
+    if accounting is Accounting.PAPER:
+        cost = _decimal(rho)
+        above = _EXACT.subtract(Decimal(epsilon), cost)
+        if above <= 0:
+            return 1.0
+        four_rho = _EXACT.multiply(Decimal(4), cost)
+        log_delta = -_EXACT.divide(_EXACT.multiply(above, above), four_rho)
+    else:
+        # The derivative of the bound in alpha, which grows with alpha: its root is the minimum.
+        cost_ = float(rho)
+        beta = _increasing_root(lambda b: (2 * b + 1) * cost_ - epsilon - math.log1p(1 / b))
+        log_delta = _log_delta(_decimal(rho), Decimal(epsilon), beta)
+    return 1.0 if log_delta >= 0 else min(1.0, _float_above(_EXACT.exp(log_delta)))
+
+
+def _best_rho(epsilon: float, delta: float, accounting: Accounting) -> Decimal:
+    """The rho that (epsilon, delta) allows, to about 50 digits and before any margin."""
+    log_inverse = -_EXACT.ln(Decimal(delta))
+    if accounting is Accounting.PAPER:
+        roots = _EXACT.add(
+            _EXACT.sqrt(_EXACT.add(log_inverse, Decimal(epsilon))), _EXACT.sqrt(log_inverse)
+        )
+        ratio = _EXACT.divide(Decimal(epsilon), roots)
+        return _EXACT.multiply(ratio, ratio)
+    target = math.log(delta)
+
+    def excess(beta: float) -> float:
+        # Along the best alpha for each rho, the bound on log(delta) falls as alpha grows.
+        log_inverse_ratio = math.log1p(1 / beta)
+        rho = (epsilon + log_inverse_ratio) / (2 * beta + 1)
+        bound = beta * ((beta + 1) * rho - epsilon) - beta * log_inverse_ratio - math.log1p(beta)
+        return target - bound
+
+    beta = _increasing_root(excess)
+    alpha, log_ratio = _alpha_terms(beta)
+    spread = _EXACT.divide(_EXACT.subtract(_EXACT.ln(alpha), log_inverse), Decimal(beta))
+    return _EXACT.divide(_EXACT.add(_EXACT.subtract(Decimal(epsilon), log_ratio), spread), alpha)
+
+
+def _log_delta(rho: Decimal, epsilon: Decimal, beta: float) -> Decimal:
+    """The bound on log(delta) at alpha = 1 + beta."""
+    alpha, log_ratio = _alpha_terms(beta)
+    inner = _EXACT.add(_EXACT.subtract(_EXACT.multiply(alpha, rho), epsilon), log_ratio)
+    return _EXACT.subtract(_EXACT.multiply(Decimal(beta), inner), _EXACT.ln(alpha))
+
+
+def _alpha_terms(beta: float) -> tuple[Decimal, Decimal]:
+    """The pair alpha = 1 + beta and log(1 - 1/alpha), for a beta taken as exact."""
+    alpha = _EXACT.add(Decimal(1), Decimal(beta))
+    return alpha, _EXACT.ln(_EXACT.divide(Decimal(beta), alpha))
+
+
+def _increasing_root(function: Callable[[float], float]) -> float:
+    """The beta = alpha - 1 > 0 where an increasing function crosses zero, by bisection on log."""
+    low, high = _LOG_ALPHA_RANGE
+    for _ in range(80):
+        middle = (low + high) / 2
+        if function(math.exp(middle)) < 0:
+            low = middle
+        else:
+            high = middle
+    return math.exp(high)
+
+
+def _decimal(value: Fraction | float) -> Decimal:
+    """The value to 60 digits."""
+    exact = Fraction(value)
+    return _EXACT.divide(Decimal(exact.numerator), Decimal(exact.denominator))
+
+
+def _float_above(value: Decimal) -> float:
+    """A float a little above a Decimal that is right to about 50 digits."""
+    return math.nextafter(float(value + abs(value) * Decimal("1e-40")), math.inf)
+
+
+def _check_epsilon(epsilon: float) -> None:
+    if not (math.isfinite(epsilon) and epsilon > 0):
+        raise KinfolkError(f"epsilon is {epsilon!r}. It must be a number above 0, such as 1.")
+
+
+def _check_delta(delta: float) -> None:
+    if not 0 < delta < 1:
+        raise KinfolkError(
+            f"delta is {delta!r}. It must lie between 0 and 1 and be far below one in the number "
+            "of people, such as 1e-9."
+        )
+
+
+def _check_rho(rho: Fraction | float) -> None:
+    if not math.isfinite(rho) or rho < 0:
+        raise KinfolkError(f"rho is {rho!r}. It must be a number that is not negative.")

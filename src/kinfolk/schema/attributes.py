@@ -1,0 +1,252 @@
+"""Attributes: a declared, finite list of categories, each with a code 0, 1, 2, ...
+
+The domain is declared by the analyst and public. Nothing in this package reads it off the data.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypeAlias
+
+from kinfolk.schema.findings import Findings
+
+Value: TypeAlias = bool | int | float | str
+"""A category as it stands in the data. One attribute's values are all of one kind."""
+
+MAX_CATEGORIES = 65_535
+"""Codes are unsigned integers of at most 16 bits."""
+
+MISSING_LABEL = "missing"
+"""How the category of blank cells is called in words."""
+
+
+def kind_of(value: object) -> str:
+    """Name the kind of a value: 'number', 'text', 'true/false', or what it is instead."""
+    if isinstance(value, bool):
+        return "true/false"
+    if isinstance(value, int | float):
+        return "number"
+    if isinstance(value, str):
+        return "text"
+    return "nothing" if value is None else type(value).__name__
+
+
+def text_of(value: object) -> str:
+    """Write a value as it would stand in the schema file.
+
+    >>> text_of(3), text_of(2.50), text_of("3"), text_of(True)
+    ('3', '2.5', "'3'", 'true')
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return repr(value) if isinstance(value, str) else f"{value}"
+
+
+def check_values(values: Sequence[object], findings: Findings, where: str = "values") -> None:
+    """Values must be present, of one kind, finite, not blank, and each listed once."""
+    if not values:
+        findings.add(where, "the list is empty.", "List the values the column may hold.")
+        return
+    kinds: dict[str, object] = {}
+    seen: dict[object, int] = {}
+    for index, value in enumerate(values):
+        place = f"{where}[{index}]"
+        kind = kind_of(value)
+        if value is None or value == "":
+            fix = "Leave it out and set `missing: true` if blanks occur."
+            findings.add(place, "a blank is not a value.", fix)
+        elif kind not in ("number", "text", "true/false"):
+            findings.add(place, f"{value!r} is a {kind}.", "Use numbers, text or true/false.")
+        elif isinstance(value, float) and not math.isfinite(value):
+            findings.add(place, f"{value} is not a finite number.", "Remove it.")
+        elif value in seen:
+            fix = f"It already stands at {where}[{seen[value]}]; remove one of the two."
+            findings.add(place, f"the value {text_of(value)} is listed twice.", fix)
+        else:
+            seen[value] = index
+            kinds.setdefault(kind, value)
+    if len(kinds) > 1:
+        shown = " and ".join(f"{kind} ({text_of(value)})" for kind, value in kinds.items())
+        fix = "Use one kind; quote numbers that are meant as text, such as '0', '1', '3+'."
+        findings.add(where, f"values mix {shown}.", fix)
+
+
+def check_labels(labels: Sequence[str] | None, expected: int, per: str, findings: Findings) -> None:
+    """Labels, where given, must be one distinct text per category."""
+    if labels is None:
+        return
+    if len(labels) != expected:
+        fix = f"Give exactly one label per {per}, or leave labels out."
+        findings.add("labels", f"{len(labels)} labels for {expected} {per}s.", fix)
+    for index, label in enumerate(labels):
+        if not isinstance(label, str) or not label.strip():
+            findings.add(f"labels[{index}]", f"{label!r} is not a text.", "Write a short text.")
+        elif label in labels[:index]:
+            fix = "Give every category its own label."
+            findings.add(f"labels[{index}]", f"the label {label!r} is used twice.", fix)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Categorical:
+    """An attribute whose values are listed one by one.
+
+    >>> sex = Categorical(values=[1, 2], labels=["male", "female"], missing=True)
+    >>> sex.size, sex.label(1), sex.label(2)
+    (3, 'female', 'missing')
+    """
+
+    values: Sequence[Value]
+    """The values as they stand in the data; code i is values[i]."""
+    labels: Sequence[str] | None = None
+    """How the values are called in words, one each."""
+    missing: bool = False
+    """Whether blank is one more category. Its code comes last."""
+    derived: bool = False
+    """Whether the column is computed from the members of the group."""
+
+    def __post_init__(self) -> None:
+        findings = Findings()
+        _freeze(self, "values", "labels", findings=findings)
+        check_values(self.values, findings)
+        check_labels(self.labels, len(self.values), "value", findings)
+        if len(self.values) > MAX_CATEGORIES:
+            findings.add("values", f"{len(self.values):,} values.", f"At most {MAX_CATEGORIES:,}.")
+        findings.raise_if_any("attribute")
+
+    @property
+    def size(self) -> int:
+        """The number of categories, blank included."""
+        return len(self.values) + self.missing
+
+    @property
+    def kind(self) -> str:
+        """'number', 'text' or 'true/false'."""
+        return kind_of(self.values[0])
+
+    def label(self, code: int) -> str:
+        """Say category `code` in words."""
+        if code == len(self.values):
+            return MISSING_LABEL
+        return self.labels[code] if self.labels else str(self.values[code])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Numeric:
+    """A number, cut into bins [a, b); the last bin includes its upper end.
+
+    `special` lists numbers that stand for themselves rather than for a quantity, such as -9 for
+    "not applicable". Codes: the bins, then the special values, then blank.
+
+    >>> age = Numeric(bins=[0, 18, 65, 120], integer=True)
+    >>> [age.label(code) for code in range(age.size)]
+    ['0 to 17', '18 to 64', '65 to 120']
+    """
+
+    bins: Sequence[int | float]
+    """The edges, increasing; n edges make n - 1 bins."""
+    integer: bool = False
+    """Whether only whole numbers occur."""
+    labels: Sequence[str] | None = None
+    """How the bins, and then the special values, are called in words."""
+    special: Sequence[int | float] = ()
+    """Codes inside a numeric column that are categories of their own."""
+    missing: bool = False
+    """Whether blank is one more category. Its code comes last."""
+    derived: bool = False
+    """Whether the column is computed from the members of the group."""
+
+    def __post_init__(self) -> None:
+        findings = Findings()
+        _freeze(self, "bins", "labels", "special", findings=findings)
+        self._check_bins(findings)
+        if self.special:
+            self._check_special(findings)
+        categories = len(self.bins) - 1 + len(self.special)
+        check_labels(self.labels, categories, "bin or special value", findings)
+        if categories > MAX_CATEGORIES:
+            findings.add("bins", f"{categories:,} categories.", f"At most {MAX_CATEGORIES:,}.")
+        findings.raise_if_any("attribute")
+
+    def _check_bins(self, findings: Findings) -> None:
+        for index, edge in enumerate(self.bins):
+            if kind_of(edge) != "number" or not math.isfinite(edge):
+                what = f"{text_of(edge)} is not a finite number."
+                findings.add(f"bins[{index}]", what, "Bin edges are numbers.")
+        if findings.problems:
+            return
+        if len(self.bins) < 2:
+            fix = "Give at least two edges, such as [0, 18, 65, 120]."
+            findings.add("bins", f"{len(self.bins)} edges do not make a bin.", fix)
+        for index, (low, high) in enumerate(pairwise(self.bins), start=1):
+            if high <= low:
+                what = f"the edge {high} does not lie above the one before it, {low}."
+                findings.add(f"bins[{index}]", what, "List the edges in increasing order.")
+            elif self.integer and not self._whole_numbers(index - 1):
+                what = f"no whole number lies in the bin from {low} to {high}."
+                findings.add(f"bins[{index}]", what, "Widen the bin or drop `integer: true`.")
+
+    def _check_special(self, findings: Findings) -> None:
+        check_values(self.special, findings, "special")
+        for index, value in enumerate(self.special):
+            if kind_of(value) != "number":
+                fix = "Special values of a numeric column are numbers."
+                findings.add(f"special[{index}]", f"{text_of(value)} is not a number.", fix)
+            elif not findings.problems and self.bins[0] <= value <= self.bins[-1]:
+                what = f"{value} lies inside the bins {self.bins[0]} to {self.bins[-1]}."
+                findings.add(f"special[{index}]", what, "Move the bins or remove the value.")
+
+    @property
+    def size(self) -> int:
+        """The number of categories, special values and blank included."""
+        return len(self.bins) - 1 + len(self.special) + self.missing
+
+    def _whole_numbers(self, code: int) -> range:
+        last = code == len(self.bins) - 2
+        top = math.floor(self.bins[code + 1]) + 1 if last else math.ceil(self.bins[code + 1])
+        return range(math.ceil(self.bins[code]), top)
+
+    def bounds(self, code: int) -> tuple[float, float]:
+        """Where bin `code` begins and ends; for whole numbers the end is one past the last.
+
+        >>> Numeric(bins=[0, 18, 65, 120], integer=True).bounds(2)
+        (65, 121)
+        """
+        if self.integer:
+            whole = self._whole_numbers(code)
+            return whole.start, whole.stop
+        return self.bins[code], self.bins[code + 1]
+
+    def label(self, code: int) -> str:
+        """Say category `code` in words."""
+        bins = len(self.bins) - 1
+        if code == bins + len(self.special):
+            return MISSING_LABEL
+        if self.labels:
+            return self.labels[code]
+        if code >= bins:
+            return str(self.special[code - bins])
+        if self.integer:
+            whole = self._whole_numbers(code)
+            first, final = whole[0], whole[-1]
+            return f"{first}" if first == final else f"{first} to {final}"
+        return f"{self.bins[code]:g} to {self.bins[code + 1]:g}"
+
+
+Attribute: TypeAlias = Categorical | Numeric
+
+
+def _freeze(attribute: object, *names: str, findings: Findings) -> None:
+    """Turn the lists a caller passed into tuples, so that the attribute cannot change."""
+    for name in names:
+        given = getattr(attribute, name)
+        if given is None:
+            continue
+        if isinstance(given, str) or not isinstance(given, Iterable):
+            findings.add(name, f"{given!r} is not a list.", "Write a list, such as [1, 2, 3].")
+            findings.raise_if_any("attribute")
+        # NumPy scalars become the Python numbers they hold.
+        plain = (value.item() if hasattr(value, "item") else value for value in given)
+        object.__setattr__(attribute, name, tuple(plain))

@@ -1,0 +1,259 @@
+"""The schema: two linked tables, their declared domain, and what is asked of them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+from kinfolk.errors import SchemaError
+from kinfolk.schema.attributes import Attribute, text_of
+from kinfolk.schema.findings import Findings, did_you_mean
+from kinfolk.schema.roles import Roles, check_relations, is_whole
+
+LEVELS = ("group", "individual", "relation")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupTable:
+    """The table with one row per group."""
+
+    table: str
+    """Its name, and the name of its file."""
+    id: str
+    """The column that identifies a group."""
+    attributes: Mapping[str, Attribute]
+    """Its declared columns, in order."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class IndividualTable:
+    """The table with one row per individual."""
+
+    table: str
+    """Its name, and the name of its file."""
+    group_id: str | None
+    """The column that says which group somebody belongs to; None for flat data."""
+    attributes: Mapping[str, Attribute]
+    """Its declared columns, in order."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkloadSpec:
+    """Which queries matter: all sets of `k` attributes at the chosen levels."""
+
+    k: int = 3
+    """How many attributes one query names."""
+    levels: Sequence[str] = ("group", "individual")
+    """Any of group, individual and relation."""
+    relation_counts: Literal["people", "pairs"] = "people"
+    """Whether a relation query counts people with at least one such relative, or pairs."""
+
+    def __post_init__(self) -> None:
+        findings = Findings()
+        if not is_whole(self.k) or self.k < 1:
+            what = f"{text_of(self.k)} is not a whole number of at least 1."
+            findings.add("k", what, "Say how many attributes a query names, such as 3.")
+        if isinstance(self.levels, str) or not isinstance(self.levels, Sequence):
+            fix = "Write a list, such as [group, individual]."
+            findings.add("levels", f"{self.levels!r} is not a list.", fix)
+        else:
+            object.__setattr__(self, "levels", tuple(self.levels))
+            if not self.levels:
+                findings.add("levels", "the list is empty.", f"Use some of {', '.join(LEVELS)}.")
+            for index, level in enumerate(self.levels):
+                place = f"levels[{index}]"
+                if level not in LEVELS:
+                    fix = did_you_mean(level, LEVELS)
+                    findings.add(place, f"{level!r} is not a level.", fix)
+                elif level in self.levels[:index]:
+                    findings.add(place, f"{level!r} is listed twice.", "Remove one.")
+        if self.relation_counts not in ("people", "pairs"):
+            what = f"{text_of(self.relation_counts)} is neither people nor pairs."
+            findings.add("relation_counts", what, "Write people or pairs.")
+        findings.raise_if_any("workload")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schema:
+    """Everything that is public about the data: tables, domain, sizes, roles, queries.
+
+    >>> schema = Schema(
+    ...     group=GroupTable(
+    ...         table="households",
+    ...         id="household_id",
+    ...         attributes={"veh": Categorical(values=[0, 1, 2])},
+    ...     ),
+    ...     individual=IndividualTable(
+    ...         table="persons",
+    ...         group_id="household_id",
+    ...         attributes={"sex": Categorical(values=[1, 2], labels=["male", "female"])},
+    ...     ),
+    ...     max_size=4,
+    ...     workload=WorkloadSpec(k=2),
+    ... )
+    >>> schema.size_limit, list(schema.sizes), schema.count
+    (4, [1, 2, 3, 4], 'COUNT')
+    """
+
+    group: GroupTable | None
+    """The group table; None for flat data, where every row is a group of its own."""
+    individual: IndividualTable
+    """The individual table."""
+    max_size: int
+    """M: how many members a group has at most."""
+    oversize: Literal["drop", "first"] = "drop"
+    """What becomes of larger groups: left out, or cut to their first members."""
+    count: str = "COUNT"
+    """The name under which a group's size is queried."""
+    roles: Roles | None = None
+    """Who the members are, where that is known."""
+    relations: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    """Named relations, each a list of (person, relative) role pairs."""
+    workload: WorkloadSpec = field(default_factory=WorkloadSpec)
+    """The queries that the synthetic data should answer well."""
+    domain: Literal["declared", "drafted"] = "declared"
+    """Where the domain comes from: public knowledge, or a draft read off the data (a leak)."""
+
+    def __post_init__(self) -> None:
+        findings = Findings()
+        self._check_names(findings)
+        self._check_sizes(findings)
+        try:
+            object.__setattr__(self, "relations", check_relations(self.relations, self.roles))
+        except SchemaError as error:
+            findings.absorb(error, under="relations")
+        self._check_workload(findings)
+        if self.domain not in ("declared", "drafted"):
+            what = f"{text_of(self.domain)} is neither declared nor drafted."
+            findings.add("domain", what, "Write declared once every value is public knowledge.")
+        findings.raise_if_any("schema")
+
+    def _check_names(self, findings: Findings) -> None:
+        individual = self.individual
+        for name, attribute in individual.attributes.items():
+            if attribute.derived:
+                fix = "Only group attributes can be derived; remove it."
+                findings.add(
+                    f"individual.attributes.{name}.derived",
+                    "an individual attribute is not computed from members.",
+                    fix,
+                )
+        if not individual.attributes:
+            findings.add("individual.attributes", "there are none.", "Declare at least one.")
+        for column in (individual.group_id, self.roles.column if self.roles else None):
+            if column in individual.attributes:
+                what = f"{column!r} is also the column of the ids or roles."
+                fix = "Remove it here; kinfolk writes that column itself."
+                findings.add(f"individual.attributes.{column}", what, fix)
+        if self.group is None:
+            return
+        if individual.group_id is None:
+            fix = "Name the column that holds the group's id."
+            findings.add("individual.group_id", "it is not given.", fix)
+        if self.group.table == individual.table:
+            what = f"both tables are called {self.group.table!r}."
+            findings.add("individual.table", what, "Give them different names.")
+        if self.group.id in self.group.attributes:
+            what = f"{self.group.id!r} is also the id."
+            findings.add(f"group.attributes.{self.group.id}", what, "An id is not an attribute.")
+        if self.count in self.group.attributes or self.count in individual.attributes:
+            what = f"{self.count!r} is also an attribute."
+            findings.add("count", what, "Choose another name for the size of a group.")
+
+    def _check_sizes(self, findings: Findings) -> None:
+        if not is_whole(self.max_size) or self.max_size < 1:
+            what = f"{text_of(self.max_size)} is not a whole number of at least 1."
+            findings.add("max_size", what, "Say how many members a group has at most.")
+            return
+        if self.max_size > 255:
+            what = f"{self.max_size} members are more than kinfolk handles."
+            findings.add("max_size", what, "Use at most 255 and choose what happens above.")
+        if self.oversize not in ("drop", "first"):
+            what = f"{text_of(self.oversize)} is neither drop nor first."
+            findings.add("oversize", what, "Write drop (leave large groups out) or first.")
+        if self.group is None and self.max_size != 1:
+            fix = "Declare `group:`, or set max_size: 1 where every row stands alone."
+            findings.add("max_size", f"{self.max_size} without a group table.", fix)
+        if self.group is None and self.roles:
+            findings.add("roles", "roles need a group table.", "Declare `group:`.")
+        if self.roles:
+            required = sum(role.min for role in self.roles.roles.values())
+            if required > self.max_size:
+                what = f"the roles require {required} members, max_size allows {self.max_size}."
+                findings.add("max_size", what, "Raise max_size or lower the roles' min.")
+
+    def _check_workload(self, findings: Findings) -> None:
+        spec, names = self.workload, len(self.group_attributes) + len(self.individual_attributes)
+        available = names + (self.group is not None)
+        if spec.k > available:
+            counted = f"{available} attributes ({self.count} included)"
+            what = f"k = {spec.k}, but there are {counted if self.group else available}."
+            findings.add("workload.k", what, f"Use k of at most {available}.")
+        if "relation" in spec.levels and not self.relations:
+            fix = "Declare `relations:` or remove the level."
+            place = f"workload.levels[{list(spec.levels).index('relation')}]"
+            findings.add(place, "relation queries need relations, and there are none.", fix)
+
+    @property
+    def group_attributes(self) -> Mapping[str, Attribute]:
+        """The group's attributes without its size; empty for flat data."""
+        return self.group.attributes if self.group else {}
+
+    @property
+    def individual_attributes(self) -> Mapping[str, Attribute]:
+        """The individual's attributes."""
+        return self.individual.attributes
+
+    @property
+    def size_limit(self) -> int:
+        """M in effect: `max_size`, or what the roles leave room for if that is less."""
+        if self.roles is None:
+            return self.max_size
+        return min(self.max_size, sum(high for _, high in self.roles.limits(self.max_size)))
+
+    @property
+    def sizes(self) -> range:
+        """The sizes a group can have."""
+        required = sum(role.min for role in self.roles.roles.values()) if self.roles else 1
+        return range(max(1, required), self.size_limit + 1)
+
+    @cached_property
+    def compositions(self) -> tuple[tuple[int, ...], ...]:
+        """How many members of each role a group can have; without roles, its sizes."""
+        if self.roles is None:
+            return tuple((size,) for size in self.sizes)
+        ranges = [range(low, high + 1) for low, high in self.roles.limits(self.max_size)]
+        return tuple(c for c in itertools.product(*ranges) if 1 <= sum(c) <= self.max_size)
+
+    @property
+    def table_names(self) -> tuple[str, ...]:
+        """The names of the tables, groups first."""
+        own = (self.individual.table,)
+        return (self.group.table, *own) if self.group else own
+
+    @classmethod
+    def from_yaml(cls, path: str | Path) -> Schema:
+        """Read a schema file; every mistake in it is reported at once."""
+        from kinfolk.schema.reading import read_schema
+
+        return read_schema(path)
+
+    @classmethod
+    def from_text(cls, text: str, *, name: str = "schema") -> Schema:
+        """Read a schema from YAML text; `name` is what messages call it."""
+        from kinfolk.schema.reading import parse_schema
+
+        return parse_schema(text, name=name)
+
+    def to_yaml(self, path: str | Path | None = None) -> str:
+        """Write the schema as YAML, to a file where one is named, and return the text."""
+        from kinfolk.schema.writing import schema_text
+
+        text = schema_text(self)
+        if path is not None:
+            Path(path).write_text(text, encoding="utf-8")
+        return text

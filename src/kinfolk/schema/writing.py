@@ -1,0 +1,75 @@
+"""Schema -> schema.yaml, one line per attribute, in the order it was declared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kinfolk.schema.attributes import Attribute, Categorical
+from kinfolk.schema.schema import Schema
+from kinfolk.schema.yaml_text import scalar_text
+
+
+def schema_text(schema: Schema) -> str:
+    """Write a schema as YAML that reads back to an equal schema."""
+    lines: list[str] = []
+    if schema.group is not None:
+        lines += ["group:", f"  table: {scalar_text(schema.group.table)}"]
+        lines += [f"  id: {scalar_text(schema.group.id)}"]
+        lines += ["  attributes:", *_attribute_lines(schema.group_attributes)]
+        if not schema.group_attributes:
+            lines[-1] += " {}"
+    lines += ["individual:", f"  table: {scalar_text(schema.individual.table)}"]
+    if schema.individual.group_id is not None:
+        lines += [f"  group_id: {scalar_text(schema.individual.group_id)}"]
+    lines += ["  attributes:", *_attribute_lines(schema.individual_attributes)]
+    lines += [f"max_size: {schema.max_size}", f"oversize: {schema.oversize}"]
+    lines += [f"count: {scalar_text(schema.count)}"]
+    if schema.roles is not None:
+        lines += ["roles:", f"  column: {scalar_text(schema.roles.column)}"]
+        for name, role in schema.roles.roles.items():
+            values = list_text(role.values)
+            entry = f"{{values: {values}, min: {role.min}, max: {role.max}}}"
+            lines += [f"  {scalar_text(name)}: {entry}"]
+        lines += [f"  others: {schema.roles.others}"]
+    if schema.relations:
+        lines += ["relations:"]
+        for name, pairs in schema.relations.items():
+            shown = ", ".join(list_text(pair) for pair in pairs)
+            lines += [f"  {scalar_text(name)}: [{shown}]"]
+    spec = schema.workload
+    entries = [f"k: {spec.k}", f"levels: {list_text(spec.levels)}"]
+    if "relation" in spec.levels or spec.relation_counts != "people":
+        entries += [f"relation_counts: {spec.relation_counts}"]
+    lines += [f"workload: {{{', '.join(entries)}}}"]
+    if schema.domain != "declared":
+        lines += [f"domain: {schema.domain}"]
+    return "\n".join(lines) + "\n"
+
+
+def _attribute_lines(attributes: Mapping[str, Attribute]) -> list[str]:
+    return [f"    {scalar_text(name)}: {attribute_text(a)}" for name, a in attributes.items()]
+
+
+def attribute_text(attribute: Attribute) -> str:
+    """Write one attribute in the compact form.
+
+    >>> attribute_text(Categorical(values=[1, 2], labels=["male", "female"], missing=True))
+    '{values: [1, 2], labels: [male, female], missing: true}'
+    """
+    if isinstance(attribute, Categorical):
+        entries = [f"values: {list_text(attribute.values)}"]
+    else:
+        entries = [f"bins: {list_text(attribute.bins)}"]
+        if attribute.integer:
+            entries += ["integer: true"]
+        if attribute.special:
+            entries += [f"special: {list_text(attribute.special)}"]
+    if attribute.labels:
+        entries += [f"labels: {list_text(attribute.labels)}"]
+    entries += [f"{flag}: true" for flag in ("missing", "derived") if getattr(attribute, flag)]
+    return f"{{{', '.join(entries)}}}"
+
+
+def list_text(values: Sequence[object]) -> str:
+    """Write a list in the compact form."""
+    return f"[{', '.join(scalar_text(value) for value in values)}]"

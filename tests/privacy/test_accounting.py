@@ -1,0 +1,139 @@
+"""The conversion against two other libraries, and against the table in the brief."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kinfolk.errors import KinfolkError
+from kinfolk.privacy import (
+    Accounting,
+    Gaussian,
+    delta_from,
+    epsilon_from,
+    rho_from,
+    round_shares,
+)
+
+TABLE_DELTA = 1 / 197_512**2
+# epsilon; rho by the paper's lemma and by the tight conversion; sigma in units of the sensitivity:
+# the paper, the tight conversion with selections at eps^2/2, and at eps^2/8.
+TABLE = [
+    (0.125, "1.598e-04 2.196e-04 1266 1080 680"),
+    (0.25, "6.374e-04 8.445e-04 634 551 347"),
+    (0.5, "2.537e-03 3.242e-03 318 281 177"),
+    (1.0, "1.005e-02 1.239e-02 160 144 90"),
+]
+
+epsilons = st.floats(0.001, 50)
+log_deltas = st.floats(-200, -0.7)
+accountings = st.sampled_from(Accounting)
+
+
+def _sigma(rho: Fraction, selections: Accounting) -> float:
+    share = round_shares(rho, rounds=100, alpha=0.67, accounting=selections).measure
+    return Gaussian.for_rho(share, squared_sensitivity=1).sigma
+
+
+@pytest.mark.parametrize(("epsilon", "expected"), TABLE)
+def test_table_of_the_brief(epsilon: float, expected: str) -> None:
+    paper = rho_from(epsilon, TABLE_DELTA, accounting=Accounting.PAPER)
+    tight = rho_from(epsilon, TABLE_DELTA)
+    rhos = f"{float(paper):.3e} {float(tight):.3e}"
+    sigmas = (
+        _sigma(paper, Accounting.PAPER),
+        _sigma(tight, Accounting.PAPER),
+        _sigma(tight, Accounting.ZCDP),
+    )
+    assert f"{rhos} {sigmas[0]:.0f} {sigmas[1]:.0f} {sigmas[2]:.0f}" == expected
+    if epsilon == 1.0:
+        assert f"{sigmas[2]:.1f}" == "90.5"
+
+
+@settings(max_examples=150, deadline=None)
+@given(epsilons, log_deltas, accountings)
+def test_a_budget_keeps_its_promise_and_wastes_nothing(
+    epsilon: float, log_delta: float, accounting: Accounting
+) -> None:
+    delta = math.exp(log_delta)
+    rho = rho_from(epsilon, delta, accounting=accounting)
+    assert delta_from(rho, epsilon, accounting=accounting) <= delta
+    assert delta_from(rho * (1 + Fraction(1, 10**9)), epsilon, accounting=accounting) > delta
+    assert epsilon_from(rho, delta, accounting=accounting) <= epsilon
+    assert epsilon_from(rho, delta, accounting=accounting) == pytest.approx(epsilon, rel=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(epsilons, log_deltas)
+def test_the_papers_lemma_is_looser(epsilon: float, log_delta: float) -> None:
+    delta = math.exp(log_delta)
+    assert rho_from(epsilon, delta, accounting=Accounting.PAPER) <= rho_from(epsilon, delta)
+
+
+@pytest.mark.parametrize("log_alpha", [-5.0, -1.0, 0.0, 1.0, 3.0, 6.0])
+@pytest.mark.parametrize("rho", [1e-4, 0.01, 0.5, 3.0])
+def test_no_alpha_beats_the_search(log_alpha: float, rho: float) -> None:
+    alpha = 1 + math.exp(log_alpha)
+    for epsilon in (0.1, 1.0, 8.0):
+        log_delta = (alpha - 1) * (alpha * rho - epsilon + math.log1p(-1 / alpha))
+        delta = math.exp(min(0.0, log_delta - math.log(alpha)))
+        assert delta_from(rho, epsilon) <= delta * (1 + 1e-9) + 1e-300
+
+
+@pytest.mark.parametrize("scale", [0.7, 3.0, 20.0, 90.5])
+def test_agrees_with_opendp(scale: float) -> None:
+    dp = pytest.importorskip("opendp.prelude")
+    dp.enable_features("contrib")
+    space = dp.atom_domain(T="i64"), dp.absolute_distance(T=float)
+    profile = dp.c.make_zCDP_to_approxDP(dp.m.make_gaussian(*space, scale=scale)).map(1.0)
+    rho = Fraction(1, 2) / Fraction(scale) ** 2
+    for delta in (1e-12, 1e-9, 1e-5, 0.01):
+        assert epsilon_from(rho, delta) == pytest.approx(profile.epsilon(delta), rel=1e-6)
+    for epsilon in (0.5, 1.0, 4.0):
+        assert delta_from(rho, epsilon) == pytest.approx(profile.delta(epsilon), rel=1e-6)
+
+
+@pytest.mark.parametrize("rho", [1e-4, 0.01239, 0.5, 3.0])
+def test_agrees_with_dp_accounting(rho: float) -> None:
+    dp_event = pytest.importorskip("dp_accounting")
+    rdp = pytest.importorskip("dp_accounting.rdp")
+    # Its default orders are coarse; a geometric ladder comes as close to the best one as we like.
+    orders = [1 + 1.002**step for step in range(-1500, 4500)]
+    accountant = rdp.RdpAccountant(orders).compose(dp_event.ZCDpEvent(rho))
+    for delta in (1e-10, 1e-6, 1e-3):
+        theirs = accountant.get_epsilon(delta)
+        assert epsilon_from(rho, delta) == pytest.approx(theirs, rel=1e-5)
+        assert epsilon_from(rho, delta) <= theirs * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "complaint"),
+    [
+        (0.0, 1e-9, "epsilon is 0.0"),
+        (math.nan, 1e-9, "epsilon is nan"),
+        (math.inf, 1e-9, "epsilon is inf"),
+        (1.0, 0.0, "delta is 0.0"),
+        (1.0, 1.0, "delta is 1.0"),
+        (1.0, math.nan, "delta is nan"),
+        (1e-30, 1e-300, "leaves no budget"),
+    ],
+)
+def test_nonsense_is_refused(epsilon: float, delta: float, complaint: str) -> None:
+    with pytest.raises(KinfolkError, match=complaint):
+        rho_from(epsilon, delta)
+
+
+def test_nothing_spent_promises_everything() -> None:
+    assert delta_from(0.0, 1.0) == 0
+    assert epsilon_from(Fraction(0), 1e-9) == 0
+    with pytest.raises(KinfolkError, match="rho is -1"):
+        epsilon_from(-1.0, 1e-9)
+
+
+def test_an_unknown_accounting_is_refused() -> None:
+    with pytest.raises(KinfolkError, match="Choose 'zcdp' or 'paper'"):
+        Accounting.parse("moments")

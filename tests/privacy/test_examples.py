@@ -1,0 +1,19 @@
+"""Every example in a docstring runs."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+import kinfolk.privacy
+
+MODULES = [module.name for module in pkgutil.iter_modules(kinfolk.privacy.__path__)]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples(name: str) -> None:
+    module = importlib.import_module(f"kinfolk.privacy.{name}")
+    assert doctest.testmod(module).failed == 0
