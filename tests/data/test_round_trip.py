@@ -7,10 +7,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from generators import datasets, schemas
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from generators import datasets, schemas
 from kinfolk.data.decode import decode
 from kinfolk.data.encode import encode
 from kinfolk.data.encoded import Encoded
@@ -113,7 +113,7 @@ def test_storage_types_come_back() -> None:
     out = {name: to_frame(table, "pandas") for name, table in tables.items()}
     assert out["people"].dtypes["age"] == np.int16
     assert list(out["people"]["sex"].cat.categories) == ["m", "f"]
-    assert out["homes"].dtypes["own"] == bool
+    assert out["homes"].dtypes["own"] == np.bool_
     assert out["homes"]["home"].tolist() == ["1", "2"]  # text keys stay text
     assert out["people"]["home"].tolist() == ["1", "2", "2"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -69,3 +70,8 @@ def rejects_choice() -> Callable[[Sequence[int], np.ndarray, float], bool]:
 def terms() -> Terms:
     unit = Unit.parse("household").within(max_size=9)
     return Terms.promise(epsilon=1.0, delta=1e-9, unit=unit, private=True, run={"rounds": 10})
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "ledger.jsonl"

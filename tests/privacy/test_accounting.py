@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import ROUND_UP, localcontext
 from fractions import Fraction
 
 import pytest
@@ -26,7 +27,7 @@ TABLE = [
     (0.125, "1.598e-04 2.196e-04 1266 1080 680"),
     (0.25, "6.374e-04 8.445e-04 634 551 347"),
     (0.5, "2.537e-03 3.242e-03 318 281 177"),
-    (1.0, "1.005e-02 1.239e-02 160 144 90"),
+    (1.0, "1.005e-02 1.239e-02 160 144 91"),
 ]
 
 epsilons = st.floats(0.001, 50)
@@ -137,3 +138,18 @@ def test_nothing_spent_promises_everything() -> None:
 def test_an_unknown_accounting_is_refused() -> None:
     with pytest.raises(KinfolkError, match="Choose 'zcdp' or 'paper'"):
         Accounting.parse("moments")
+
+
+@pytest.mark.parametrize("accounting", Accounting)
+def test_the_callers_decimal_context_changes_nothing(accounting: Accounting) -> None:
+    def results() -> tuple[Fraction, float, float]:
+        rho = rho_from(1.0, 1e-9, accounting=accounting)
+        return (
+            rho,
+            epsilon_from(rho, 1e-9, accounting=accounting),
+            delta_from(rho, 1.0, accounting=accounting),
+        )
+
+    expected = results()
+    with localcontext(prec=2, rounding=ROUND_UP):
+        assert results() == expected

@@ -5,6 +5,8 @@ from __future__ import annotations
 import doctest
 import importlib
 import pkgutil
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +16,8 @@ MODULES = [module.name for module in pkgutil.iter_modules(kinfolk.privacy.__path
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_examples(name: str) -> None:
+def test_examples(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Examples make folders that they do not take away again.
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     module = importlib.import_module(f"kinfolk.privacy.{name}")
     assert doctest.testmod(module).failed == 0

@@ -114,5 +114,5 @@ def test_without_opendp_the_error_says_what_to_install(monkeypatch: pytest.Monke
 def test_an_old_opendp_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     opendp_bridge.opendp.cache_clear()
     monkeypatch.setattr(opendp_bridge, "version", lambda _: "0.15.1")
-    with pytest.raises(KinfolkError, match="opendp 0.15.1 is installed"):
+    with pytest.raises(KinfolkError, match=r"opendp 0\.15\.1 is installed"):
         opendp_bridge.opendp()

@@ -116,7 +116,9 @@ def test_amounts_round_against_the_buyer_and_survive_text(value: Fraction) -> No
     assert from_text(to_text(high)) == high
 
 
-@pytest.mark.parametrize("text", ["", "1", "1/0", "1/3", "-1/2", "1/2 ", "٣/4", "9" * 300 + "/1", 5])
+@pytest.mark.parametrize(
+    "text", ["", "1", "1/0", "1/3", "-1/2", "1/2 ", "٣/4", "9" * 300 + "/1", 5]
+)
 def test_other_text_is_no_amount(text: object) -> None:
     with pytest.raises(KinfolkError, match="not an exact amount"):
         from_text(text)

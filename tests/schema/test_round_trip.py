@@ -1,8 +1,8 @@
 """A schema survives being written and read, whatever its names and values are."""
 
-from generators import schemas
 from hypothesis import given
 
+from generators import schemas
 from kinfolk.datasets import SCHEMAS, load_schema
 from kinfolk.schema import Schema
 

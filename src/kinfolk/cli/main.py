@@ -11,6 +11,7 @@ import click
 import kinfolk
 from kinfolk.cli.demo import demo
 from kinfolk.cli.prepare import init, prepare, simulate
+from kinfolk.cli.queries import queries
 from kinfolk.cli.screen import tell
 from kinfolk.cli.validate import validate
 from kinfolk.errors import KinfolkError
@@ -37,7 +38,7 @@ def cli() -> None:
     """See HELP."""
 
 
-for command in (demo, init, validate, prepare, simulate):
+for command in (demo, init, validate, queries, prepare, simulate):
     cli.add_command(command)
 
 

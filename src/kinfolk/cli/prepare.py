@@ -159,6 +159,6 @@ def simulate(name: str, groups: int, seed: int, output: Path) -> None:
             seed=seed,
             progress=lambda done: bar.update(bar.task_ids[0], completed=done),
         )
-    for table, rows in written.items():
+    for table, rows in written["rows"].items():
         say(f"Wrote {output / table}.parquet: {rows:,} rows.")
     say(f"Wrote {output / 'schema.yaml'}.")

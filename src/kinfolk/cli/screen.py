@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Literal
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -27,7 +28,7 @@ def table(title: str, headings: list[str], rows: list[list[str]], *, left: int =
     """Print a small table; the first `left` columns are text, the others numbers."""
     grid = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
     for index, heading in enumerate(headings):
-        justify = "left" if index < left else "right"
+        justify: Literal["left", "right"] = "left" if index < left else "right"
         grid.add_column(heading, justify=justify, overflow="fold", header_style="dim")
     for row in rows:
         grid.add_row(*row)

@@ -8,6 +8,7 @@ every cell is text.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -17,13 +18,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from kinfolk.data.tables import such
 from kinfolk.errors import Problem
 from kinfolk.schema import Attribute, Categorical, Numeric, Value
+from kinfolk.schema.attributes import shown
 
 Codes: TypeAlias = npt.NDArray[np.int32]
 """Codes of one column, (rows,); -1 where the cell does not fit."""
 
-_NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?$")
+_NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
+_LONGEST_WHOLE = 40
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,20 +43,18 @@ class Misfit:
 
     def problem(self, place: str, column: str) -> Problem:
         """Say it, with the number of rows it concerns."""
-        count = len(self.rows)
-        more = f" ({count:,} such rows; this is the first)" if count > 1 else ""
-        return Problem(where=f"{place}, column {column}", what=f"{self.what}{more}.", fix=self.fix)
+        what = f"{self.what}{such(len(self.rows))}."
+        return Problem(where=f"{place}, column {column}", what=what, fix=self.fix)
 
 
 def encode_column(
     column: pa.ChunkedArray, attribute: Attribute, *, untyped: bool
 ) -> tuple[Codes, list[Misfit]]:
     """Turn a column into codes of the attribute, and say what does not fit."""
-    kind = "text" if untyped else column_kind(column.type)
     expected = "number" if isinstance(attribute, Numeric) else attribute.kind
-    if not untyped and kind not in (expected, "blank"):
-        rows = np.arange(len(column))
-        return np.full(len(column), -1, np.int32), [_wrong_kind(rows, kind, expected)]
+    wrong = None if untyped else wrong_kind(column, expected)
+    if wrong is not None:
+        return np.full(len(column), -1, np.int32), [wrong] if len(column) else []
     cells, positions = distinct(column)
     if isinstance(attribute, Numeric):
         codes, misfits = _encode_numbers(cells, attribute)
@@ -82,14 +84,32 @@ def column_kind(dtype: pa.DataType) -> str:
     return "blank" if pt.is_null(dtype) else str(dtype)
 
 
-def _wrong_kind(rows: npt.NDArray[np.int64], kind: str, expected: str) -> Misfit:
+def in_words(dtype: pa.DataType) -> str:
+    """Say what an Arrow column holds to somebody who has never heard of Arrow.
+
+    >>> in_words(pa.int8()), in_words(pa.date32()), in_words(pa.list_(pa.int8()))
+    ('numbers', 'dates or times', 'list<item: int8>')
+    """
+    kind = column_kind(dtype)
+    if pt.is_temporal(dtype):
+        return "dates or times"
+    return "numbers" if kind == "number" else kind
+
+
+def wrong_kind(column: pa.ChunkedArray, expected: str) -> Misfit | None:
+    """A typed column that holds another kind than the schema says, if it does."""
+    kind = column_kind(column.type)
+    if kind in (expected, "blank"):
+        return None
     if kind == "text" and expected == "number":
         fix = "Convert the column to numbers, or quote the values in the schema."
     elif expected == "text" and kind == "number":
         fix = "Take the quotes off the values in the schema, or convert the column to text."
     else:
-        fix = f"Convert the column to {expected}."
-    return Misfit(rows=rows, what=f"the column holds {kind}, the schema says {expected}", fix=fix)
+        fix = f"Convert the column to {'numbers' if expected == 'number' else expected}."
+    said = "numbers" if expected == "number" else expected
+    what = f"the column holds {in_words(column.type)}, the schema says {said}"
+    return Misfit(rows=np.arange(len(column)), what=what, fix=fix)
 
 
 def distinct(column: pa.ChunkedArray) -> tuple[pa.Array, npt.NDArray[np.int64]]:
@@ -124,9 +144,10 @@ def parse_number(cell: object) -> int | float | None:
     """
     if not isinstance(cell, str):
         return cell if isinstance(cell, int | float) else float(cell)  # type: ignore[arg-type]  # Decimal
-    if not _NUMBER.match(cell):
+    if not _NUMBER.fullmatch(cell):
         return None
-    return int(cell) if cell.lstrip("+-").isdigit() else float(cell)
+    whole = cell.lstrip("+-").isdigit() and len(cell) <= _LONGEST_WHOLE
+    return int(cell) if whole else float(cell)
 
 
 def _encode_values(cells: pa.Array, attribute: Categorical) -> tuple[Codes, list[Misfit]]:
@@ -139,11 +160,11 @@ def _encode_values(cells: pa.Array, attribute: Categorical) -> tuple[Codes, list
     outside = np.flatnonzero(codes < 0)
     if not len(outside):
         return codes, []
-    shown = _some([str(cells[int(i)]) for i in outside])
-    declared = _some([str(value) for value in attribute.values], most=8)
+    undeclared = some([plain_text(cells[int(i)]) for i in outside[:6]], of=len(outside))
+    declared = some([plain_text(v) for v in attribute.values[:9]], of=len(attribute.values), most=8)
     what = f"{_quote(cells[int(outside[0])])} is not among the declared values {declared}"
     if len(outside) > 1:
-        what += f"; undeclared in this column: {shown}"
+        what += f"; undeclared in this column: {undeclared}"
     fix = "Correct the rows, or add the value to the schema."
     return codes, [Misfit(rows=outside, what=what, fix=fix)]
 
@@ -190,8 +211,8 @@ def _as_floats(cells: pa.Array) -> tuple[npt.NDArray[np.float64], npt.NDArray[np
     """Distinct cells as numbers, and which of them are numbers at all."""
     if column_kind(cells.type) != "text":
         numbers = np.asarray(pc.cast(cells, pa.float64(), safe=False), dtype=float)
-        return numbers, np.isfinite(numbers)
-    matches = pc.match_substring_regex(cells, f"^{_NUMBER.pattern}")
+        return numbers, ~np.isnan(numbers)
+    matches = pc.match_substring_regex(cells, f"^({_NUMBER.pattern})$")
     is_number = np.asarray(matches, dtype=bool)
     filled = pc.if_else(matches, cells, pa.scalar("0", cells.type))
     return np.asarray(pc.cast(filled, pa.float64()), dtype=float), is_number
@@ -199,9 +220,27 @@ def _as_floats(cells: pa.Array) -> tuple[npt.NDArray[np.float64], npt.NDArray[np
 
 def _quote(cell: Any) -> str:
     value = cell.as_py() if isinstance(cell, pa.Scalar) else cell
-    return repr(value) if isinstance(value, str) else str(value)
+    return shown(value) if isinstance(value, str) else str(value)
 
 
-def _some(words: list[str], *, most: int = 5) -> str:
-    shown = ", ".join(words[:most])
-    return f"{shown} and {len(words) - most} more" if len(words) > most else shown
+def plain_text(cell: Any) -> str:
+    """A cell for a message, in quotes only where they are needed to see what it is.
+
+    >>> plain_text("m"), plain_text(" m"), plain_text(7)
+    ('m', "' m'", '7')
+    """
+    value = cell.as_py() if isinstance(cell, pa.Scalar) else cell
+    if not isinstance(value, str):
+        return str(value)
+    plain = value.isprintable() and value == value.strip() and 0 < len(value) <= 60
+    return value if plain else shown(value)
+
+
+def some(words: Sequence[str], *, of: int, most: int = 5) -> str:
+    """List the first few words, and say how many more there are.
+
+    >>> some(["a", "b", "c"], of=3), some(["a", "b", "c"], of=1200, most=2)
+    ('a, b, c', 'a, b and 1,198 more')
+    """
+    listed = ", ".join(words[:most])
+    return f"{listed} and {of - most:,} more" if of > most else listed

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kinfolk.data.columns import Codes, encode_column
+from kinfolk.data.columns import Codes, encode_column, plain_text, some
 from kinfolk.data.encoded import CodeArray, Encoded, code_type, storage_types
 from kinfolk.data.linking import link_tables
 from kinfolk.data.membership import settle_members
-from kinfolk.data.tables import Source, TableLike, read_source
+from kinfolk.data.tables import Source, TableLike, UnreadableError, read_source
 from kinfolk.errors import DataError, KinfolkError, Problem
 from kinfolk.schema import Attribute, Schema
+from kinfolk.schema.attributes import shown
+from kinfolk.schema.findings import closest
+
+HEADING = "the tables do not fit the schema"
 
 
 def encode(schema: Schema, tables: Mapping[str, TableLike]) -> Encoded:
@@ -37,17 +41,41 @@ def encode(schema: Schema, tables: Mapping[str, TableLike]) -> Encoded:
     """
     check_table_names(schema, tables)
     problems: list[Problem] = []
-    people = read_people(schema, tables[schema.individual.table], problems)
     homes: Source | None = None
     if schema.group is not None:
-        homes = read_homes(schema, tables[schema.group.table], problems)
+        homes = _attempt(read_homes, schema, tables[schema.group.table], problems)
+    people = _attempt(read_people, schema, tables[schema.individual.table], problems)
+    if people is None or (homes is None and schema.group is not None):
+        # One table cannot be read; say what is wrong with the other all the same.
+        _encode_columns(schema.group_attributes, homes, problems)
+        _encode_columns(schema.individual_attributes, people, problems)
+        raise DataError(HEADING, problems)
     return encode_sources(schema, homes, people, problems)
+
+
+def _attempt(
+    read: Callable[[Schema, TableLike, list[Problem]], Source],
+    schema: Schema,
+    table: TableLike,
+    problems: list[Problem],
+) -> Source | None:
+    try:
+        return read(schema, table, problems)
+    except DataError as error:
+        problems += error.problems
+    except UnreadableError as error:
+        problems.append(error.problem)
+    return None
 
 
 def check_table_names(schema: Schema, tables: Mapping[str, TableLike]) -> None:
     """The tables must be named as in the schema."""
-    expected = set(schema.table_names)
-    if set(tables) != expected:
+    if not isinstance(tables, Mapping):
+        raise KinfolkError(
+            f"got {shown(type(tables).__name__)} instead of tables. Pass a dict with the tables "
+            f"{', '.join(schema.table_names)}."
+        )
+    if set(tables) != set(schema.table_names):
         raise KinfolkError(
             f"got tables named {', '.join(map(str, tables)) or 'nothing'}; the schema names "
             f"{', '.join(schema.table_names)}. Pass a dict with exactly these keys."
@@ -71,13 +99,17 @@ def read_people(schema: Schema, table: TableLike, problems: list[Problem]) -> So
 
 def _read(table: TableLike, wanted: list[str], name: str, problems: list[Problem]) -> Source:
     source = read_source(table, wanted, name=name)
-    for column in wanted:
-        if column not in source.columns:
-            fix = "Add it, correct its name in the schema, or remove it from the schema."
-            where = f"{source.name}, column {column}"
-            problems.append(Problem(where=where, what="there is no such column.", fix=fix))
-    if not source.rows and not problems:
-        what, fix = "the table has no rows.", "Check that it is the right file."
+    missing = [column for column in wanted if column not in source.columns]
+    there = some([plain_text(n) for n in source.names], of=len(source.names), most=8)
+    for column in missing:
+        similar = closest(column.lower(), [n.lower() for n in source.names])
+        guess = [n for n in source.names if n.lower() == similar]
+        what = f"there is no such column; there are {there or 'none at all'}."
+        fix = f"Did you mean {guess[0]!r}? " if guess else ""
+        fix += "Add the column, or correct the schema."
+        problems.append(Problem(where=f"{source.name}, column {column}", what=what, fix=fix))
+    if not source.rows and len(missing) < len(wanted):
+        what, fix = "the table has no rows.", "Check that it is the right one."
         problems.append(Problem(where=source.name, what=what, fix=fix))
     return source
 
@@ -91,7 +123,7 @@ def encode_sources(
     individual = _encode_columns(schema.individual_attributes, people, problems)
     members = settle_members(schema, homes, people, links, problems) if links else None
     if problems or links is None or members is None:
-        raise DataError("the tables do not fit the schema", problems)
+        raise DataError(HEADING, problems)
     dtype = code_type(schema)
     kept = members.groups
     return Encoded(

@@ -11,15 +11,18 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk.data.columns import distinct, value_of
+from kinfolk.data.columns import distinct, value_of, wrong_kind
 from kinfolk.data.encoded import Cleaning
 from kinfolk.data.linking import Links
-from kinfolk.data.tables import Source
+from kinfolk.data.tables import Source, such
 from kinfolk.errors import Problem
 from kinfolk.schema import Schema
 from kinfolk.schema.attributes import kind_of
 
 Ints = npt.NDArray[np.int64]
+
+UNKNOWN = -2
+"""The role of somebody whose role is blank where it may not be."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +49,7 @@ def settle_members(
 ) -> Members | None:
     """Apply roles, then `oversize`."""
     order = np.argsort(links.group_of, kind="stable")
+    order = order[links.group_of[order] >= 0]
     group = links.group_of[order]
     role = np.zeros(len(order), np.int64)
     outside = 0
@@ -58,15 +62,18 @@ def settle_members(
         outside = int((~listed).sum())
         order, group, role = order[listed], group[listed], role[listed]
         if homes is not None:
-            check_roles(schema, homes, links, group, role, problems)
+            unknown = links.group_of[found == UNKNOWN]
+            checked = links.sound.copy()
+            checked[unknown[unknown >= 0]] = False
+            check_roles(schema, homes, links, group, role, checked, problems)
     keep, oversize = fit_sizes(schema, links.groups, group, role)
     cut = int((~keep).sum())
     order, group, role = order[keep], group[keep], role[keep]
     counts = np.bincount(group, minlength=links.groups)
     kept = np.flatnonzero(counts)
     if not len(kept):
-        what = f"no group is left: all of them have more than {schema.size_limit} members."
-        problems.append(Problem(where=people.name, what=what, fix="Raise max_size."))
+        if not problems:
+            problems.append(_nobody_left(people, oversize, links.groups - oversize))
         return None
     cleaning = Cleaning(
         groups_read=links.groups,
@@ -84,8 +91,20 @@ def settle_members(
     )
 
 
+def _nobody_left(people: Source, oversize: int, others: int) -> Problem:
+    what = (
+        f"no group is left: {oversize:,} have more members than max_size or a role's max allows, "
+        f"{others:,} have nobody with a declared role."
+    )
+    fix = "Raise max_size or max, write `oversize: first`, or declare the roles that occur."
+    return Problem(where=people.name, what=what, fix=fix)
+
+
 def read_roles(schema: Schema, people: Source, problems: list[Problem]) -> Ints | None:
-    """(people,) everybody's role as an index into the roles' names; -1 for nobody's role."""
+    """(people,) everybody's role as an index into the roles' names; -1 for nobody's role.
+
+    UNKNOWN where it is blank and may not be. None where the column is no column of roles.
+    """
     roles = schema.roles
     assert roles is not None  # noqa: S101  (callers have checked)
     column = people.columns.get(roles.column)
@@ -94,16 +113,22 @@ def read_roles(schema: Schema, people: Source, problems: list[Problem]) -> Ints 
     role_of = {v: index for index, role in enumerate(roles.roles.values()) for v in role.values}
     kind = kind_of(next(iter(role_of)))
     other = len(roles.roles) if roles.others == "keep" else -1
+    wrong = None if people.untyped else wrong_kind(column, kind)
+    if wrong is not None:
+        if people.rows:
+            problems.append(wrong.problem(people.place(0), roles.column))
+        return None
     cells, positions = distinct(column)
     values = [value_of(cell, kind) for cell in cells.to_pylist()]
     lookup = [other if value is None else role_of.get(value, other) for value in values]
     blank = np.flatnonzero(positions < 0)
     if len(blank) and roles.others == "drop":
         place = people.place(int(blank[0]))
-        what = f"the role is blank ({len(blank):,} such rows; this is the first)."
-        fix = "Fill it in; nobody's role may be unknown."
+        what = f"the role is blank{such(len(blank))}."
+        fix = "Fill it in, or write `others: keep`."
         problems.append(Problem(where=f"{place}, column {roles.column}", what=what, fix=fix))
-    roles_of_cells = np.array([*lookup, other], np.int64)
+    nothing = other if roles.others == "keep" else UNKNOWN
+    roles_of_cells = np.array([*lookup, nothing], np.int64)
     return roles_of_cells[positions]
 
 
@@ -113,17 +138,21 @@ def check_roles(
     links: Links,
     group: Ints,
     role: Ints,
+    checked: npt.NDArray[np.bool_],
     problems: list[Problem],
 ) -> None:
-    """Every group has the members its roles require, and no second unique one."""
+    """Every group has the members its roles require, and no second unique one.
+
+    Groups that are not `checked` have another problem, of which this would be the consequence.
+    """
     assert schema.roles is not None  # noqa: S101  (callers have checked)
     declared = schema.roles.roles
     width = len(schema.roles.names)
     counts = np.bincount(group * width + role, minlength=links.groups * width)
     counts = counts.reshape(links.groups, width)
     for index, (name, limits) in enumerate(declared.items()):
-        few = np.flatnonzero(counts[:, index] < limits.min)
-        many = np.flatnonzero(counts[:, index] > 1) if limits.max == 1 else few[:0]
+        few = np.flatnonzero(checked & (counts[:, index] < limits.min))
+        many = np.flatnonzero(checked & (counts[:, index] > 1)) if limits.max == 1 else few[:0]
         for rows, fix in (
             (few, f"Every group needs at least {limits.min}; mend it or change the roles' min."),
             (many, "A role with max: 1 is unique; mend the group or raise max."),
@@ -132,9 +161,9 @@ def check_roles(
                 row = int(rows[0])
                 number = int(counts[row, index])
                 who = f"no {name}" if number == 0 else f"{number} members with the role {name}"
-                more = f" ({len(rows):,} such groups; this is the first)" if len(rows) > 1 else ""
-                what = f"{links.name(row)} has {who}{more}."
-                problems.append(Problem(where=homes.place(row), what=what, fix=fix))
+                what = f"{links.name(row)} has {who}{such(len(rows), 'group')}."
+                where = f"{homes.place(row)}, column {schema.group.id if schema.group else ''}"
+                problems.append(Problem(where=where, what=what, fix=fix))
 
 
 def fit_sizes(

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+import os
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import narwhals as nw
 import pyarrow as pa
-import pyarrow.csv as pacsv
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
+import pyarrow.types as pt
 
-from kinfolk.errors import DataError, KinfolkError, Problem
+from kinfolk.data.csv_files import UnreadableError, csv_header, csv_options, read_csv, row_lines
+from kinfolk.errors import DataError, Problem
+from kinfolk.schema.attributes import kind_of, shown
+
+__all__ = [
+    "Source",
+    "TableLike",
+    "UnreadableError",
+    "csv_header",
+    "csv_options",
+    "file_kind",
+    "read_source",
+    "such",
+]
 
 TableLike: TypeAlias = Any
 """A path to CSV, Parquet or Arrow; or a pandas, polars or pyarrow table."""
@@ -41,12 +57,21 @@ class Source:
     """How many rows there are."""
     untyped: bool
     """Whether cells are plain text (CSV), so that '3' may stand for the number 3."""
+    names: tuple[str, ...] = ()
+    """All columns that exist, wanted or not."""
+    path: Path | None = None
+    """The file, where it is a CSV file whose lines can be looked up."""
 
     def place(self, row: int) -> str:
         """Name a row the way its reader would look for it."""
-        if self.untyped:
-            return f"{self.name}, line {row + 2}"
-        return f"{self.name}, row {row + 1}"
+        if not self.untyped:
+            return f"{self.name}, row {row + 1}"
+        line = self._lines[row] if row < len(self._lines) else row + 2
+        return f"{self.name}, line {line}"
+
+    @cached_property
+    def _lines(self) -> list[int]:
+        return row_lines(self.path) if self.path else []
 
 
 def read_source(table: TableLike, wanted: Iterable[str], *, name: str) -> Source:
@@ -57,144 +82,173 @@ def read_source(table: TableLike, wanted: Iterable[str], *, name: str) -> Source
     return _read_frame(table, columns, name)
 
 
+def such(count: int, noun: str = "row") -> str:
+    """Say that the place named is the first of several.
+
+    >>> such(1), such(1200, "group")
+    ('', ' (1,200 such groups; this is the first)')
+    """
+    return f" ({count:,} such {noun}s; this is the first)" if count > 1 else ""
+
+
 def file_kind(path: Path) -> str:
     """Tell from its name how a file is to be read: csv, parquet or arrow."""
     suffixes = [s.lower() for s in path.suffixes]
-    if suffixes and suffixes[-1] == ".gz":
+    zipped = bool(suffixes) and suffixes[-1] == ".gz"
+    if zipped:
         suffixes.pop()
     kind = SUFFIXES.get(suffixes[-1]) if suffixes else None
-    if kind is None:
-        known = ", ".join(SUFFIXES)
-        raise KinfolkError(f"{path}: the file type is unknown. Use one of {known} (.gz for CSV).")
+    if kind is None or (zipped and kind != "csv"):
+        known = f"Use one of {', '.join(SUFFIXES)} (.gz for CSV)."
+        raise UnreadableError(str(path), "the file type is unknown.", known)
     return kind
 
 
 def _read_file(path: Path, columns: list[str]) -> Source:
-    if not path.exists():
-        raise KinfolkError(f"{path}: there is no such file. Check the path.")
+    try:
+        exists, folder = path.exists(), path.is_dir()
+    except (OSError, ValueError) as error:
+        what = f"the path cannot be used ({_reason(error)})."
+        raise UnreadableError(shown(str(path)), what, "Check the path.") from None
+    if not exists:
+        raise UnreadableError(str(path), "there is no such file.", "Check the path.")
+    if folder and not (path.suffix in SUFFIXES and any(path.rglob("*.parquet"))):
+        raise UnreadableError(str(path), "is a folder.", "Name the file in it.")
     kind = file_kind(path)
     try:
-        if kind == "csv":
-            table = _read_csv(path, columns)
-        elif kind == "parquet":
-            names = set(pq.read_schema(path).names) if path.is_file() else set(columns)
-            table = pq.read_table(path, columns=[c for c in columns if c in names])
-        else:
-            table = feather.read_table(path)
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise KinfolkError(
-            f"{path.name}: cannot be read as {kind} ({reason}). Check that the file is complete, "
-            "in UTF-8, and what its name says."
-        ) from None
-    return _source(table, columns, path.name, untyped=kind == "csv")
+        table, names = _read_kind(path, kind, columns)
+    except pa.ArrowInvalid:
+        what = f"is not a complete {kind} file."
+        raise UnreadableError(path.name, what, "Write it again, or check its name.") from None
+    except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
+        what = f"cannot be read as {kind} ({_reason(error)})."
+        fix = "Check that the file is complete, may be read, and is what its name says."
+        raise UnreadableError(path.name, what, fix) from None
+    return _source(table, columns, path.name, names=names, path=path if kind == "csv" else None)
 
 
-def csv_options(path: Path, columns: list[str]) -> dict[str, Any]:
-    """How CSV is read: every cell as text, an empty cell as blank, nothing else as blank."""
-    delimiter = "\t" if ".tsv" in [s.lower() for s in path.suffixes] else ","
-    return {
-        "parse_options": pacsv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-        "convert_options": pacsv.ConvertOptions(
-            include_columns=columns,
-            column_types=dict.fromkeys(columns, pa.string()),
-            null_values=[""],
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=True,
-        ),
-    }
+def _reason(error: BaseException) -> str:
+    """What the system says, without Python's or Arrow's own words where that is possible."""
+    number = getattr(error, "errno", None)
+    if number:
+        return os.strerror(number)
+    text = str(error.args[0] if error.args else type(error).__name__).split("\n")[0]
+    return text if len(text) <= 100 else f"{text[:97]}..."
 
 
-def csv_header(path: Path) -> list[str]:
-    """The column names of a CSV file."""
-    parse = csv_options(path, [])["parse_options"]
-    with pacsv.open_csv(path, parse_options=parse) as reader:
-        return list(reader.schema.names)
-
-
-def _read_csv(path: Path, columns: list[str]) -> pa.Table:
-    header = csv_header(path)
-    present = [c for c in columns if c in header]
-    twice = [c for c in present if header.count(c) > 1]
-    if twice:
-        raise KinfolkError(
-            f"{path.name}: the column {twice[0]!r} appears {header.count(twice[0])} times in the "
-            "first line. Rename or remove all but one."
-        )
-    if not present:
-        _explain_header(path, header)
-        return pa.table({})
-    ragged: list[tuple[int, int, int]] = []
-
-    def note(row: Any) -> str:
-        ragged.append((row.number or 0, row.actual_columns, row.expected_columns))
-        return "skip"
-
-    options = csv_options(path, present)
-    options["parse_options"].invalid_row_handler = note
-    # One thread, so that the reader can say the number of a line it cannot split.
-    table = pacsv.read_csv(path, read_options=pacsv.ReadOptions(use_threads=False), **options)
-    if ragged:
-        line, actual, expected = ragged[0]
-        what = f"{actual} cells, the first line has {expected}{_of(len(ragged), 'line')}."
-        fix = "Look for an unquoted comma or a line break inside a cell."
-        problem = Problem(where=f"{path.name}, line {line}", what=what, fix=fix)
-        raise DataError(path.name, [problem])
-    return table
-
-
-def _explain_header(path: Path, header: list[str]) -> None:
-    """A file separated by semicolons or tabs looks like one long column; say so."""
-    for sign, word in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
-        if len(header) == 1 and sign in header[0]:
-            raise KinfolkError(
-                f"{path.name}: the columns are separated by {word}, not commas. "
-                "Save it with commas, or as Parquet."
-            )
-
-
-def _of(count: int, noun: str) -> str:
-    return f" (the first of {count:,} such {noun}s)" if count > 1 else ""
+def _read_kind(path: Path, kind: str, columns: list[str]) -> tuple[pa.Table, list[str]]:
+    """Read the columns that exist, and say which exist at all."""
+    if kind == "csv":
+        return read_csv(path, columns)
+    if kind == "arrow":
+        table = feather.read_table(path)
+        return table, table.column_names
+    names = list(pq.ParquetDataset(path).schema.names)
+    return pq.read_table(path, columns=[c for c in columns if c in names]), names
 
 
 def _read_frame(frame: TableLike, columns: list[str], name: str) -> Source:
     if isinstance(frame, pa.RecordBatch):
         frame = pa.Table.from_batches([frame])
     if isinstance(frame, pa.Table):
-        return _source(frame, columns, name, untyped=False)
+        return _source(frame, columns, name, names=frame.column_names)
     try:
         data = nw.from_native(frame)
+        names = data.collect_schema().names()
+        if isinstance(data, nw.LazyFrame):
+            data = data.select(c for c in columns if c in names).collect()
     except TypeError:
-        raise KinfolkError(
-            f"{name}: a {type(frame).__name__} is not a table. "
-            "Pass a path, or a pandas, polars or pyarrow table."
-        ) from None
-    if isinstance(data, nw.LazyFrame):
-        data = data.collect()
-    try:
-        names = data.columns
+        what = f"{type(frame).__name__} is not a table."
+        fix = "Pass a path, or a pandas, polars or pyarrow table."
+        raise UnreadableError(name, what, fix) from None
     except nw.exceptions.DuplicateError:
-        raise KinfolkError(
-            f"{name}: two columns have the same name. Rename or remove all but one."
-        ) from None
+        fix = "Rename or remove all but one."
+        raise UnreadableError(name, "two columns have the same name.", fix) from None
+    except Exception as error:  # A lazy frame runs its owner's own query here.
+        what = f"the lazy frame cannot be computed ({_reason(error)})."
+        raise UnreadableError(name, what, "Check its query.") from None
     arrays: dict[str, pa.ChunkedArray] = {}
     problems: list[Problem] = []
     for column in (c for c in columns if c in names):
         try:
-            arrow = data.select(column).to_arrow()
-            arrays[column] = arrow.column(column)
+            arrays[column] = data.select(column).to_arrow().column(column)
         except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-            what = f"its values are of several types ({str(error).splitlines()[0]})."
-            fix = "Give the column one type: all numbers, all text, or all true/false."
-            problems.append(Problem(where=f"{name}, column {column}", what=what, fix=fix))
+            problems.append(_explain_cells(data[column].to_list(), error, name, column))
     if problems:
         raise DataError(name, problems)
-    return Source(name=name, columns=arrays, rows=len(data), untyped=False)
+    return _checked(arrays, len(data), name, names=[str(n) for n in names])
 
 
-def _source(table: pa.Table, columns: list[str], name: str, *, untyped: bool) -> Source:
-    twice = [c for c in columns if table.column_names.count(c) > 1]
+def _explain_cells(cells: list[Any], error: Exception, name: str, column: str) -> Problem:
+    """Why a data frame's column is no Arrow column: nearly always, it mixes kinds."""
+    plain = [cell.item() if hasattr(cell, "item") else cell for cell in cells]
+    kinds = {row: kind_of(cell) for row, cell in enumerate(plain) if not _is_blank(cell)}
+    fix = "Give the column one type: all numbers, all text, or all true/false."
+    first = next(iter(kinds), 0)
+    others = [row for row, kind in kinds.items() if kind != kinds[first]]
+    if not others:
+        what = f"the column cannot be read ({_reason(error)})."
+        fix = "Convert it to plain numbers, text or true/false."
+        return Problem(where=f"{name}, column {column}", what=what, fix=fix)
+    row = others[0]
+    what = (
+        f"the column mixes {kinds[first]} ({shown(plain[first])} in row {first + 1}) and "
+        f"{kinds[row]} ({shown(plain[row])}){such(len(others))}."
+    )
+    return Problem(where=f"{name}, row {row + 1}, column {column}", what=what, fix=fix)
+
+
+def _is_blank(cell: Any) -> bool:
+    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(cell, float) and cell != cell
+
+
+def _source(
+    table: pa.Table, columns: list[str], name: str, *, names: list[str], path: Path | None = None
+) -> Source:
+    twice = [c for c in columns if names.count(c) > 1]
     if twice:
-        raise KinfolkError(f"{name}: two columns are called {twice[0]!r}. Rename one of them.")
+        what = f"{names.count(twice[0])} columns are called {twice[0]!r}."
+        raise UnreadableError(name, what, "Rename or remove all but one.")
     present = {c: table.column(c) for c in columns if c in table.column_names}
-    return Source(name=name, columns=present, rows=table.num_rows, untyped=untyped)
+    if path is None:
+        return _checked(present, table.num_rows, name, names=names)
+    rows = table.num_rows
+    return Source(
+        name=name, columns=present, rows=rows, untyped=True, names=tuple(names), path=path
+    )
+
+
+def _checked(
+    columns: dict[str, pa.ChunkedArray], rows: int, name: str, *, names: list[str]
+) -> Source:
+    """A typed source, once its text is known to be text."""
+    problems: list[Problem] = []
+    for column, cells in columns.items():
+        try:
+            cells.validate(full=True)
+        except pa.ArrowInvalid:
+            problems.append(_explain_bytes(cells, name, column))
+    if problems:
+        raise DataError(name, problems)
+    return Source(name=name, columns=columns, rows=rows, untyped=False, names=tuple(names))
+
+
+def _explain_bytes(cells: pa.ChunkedArray, name: str, column: str) -> Problem:
+    """Which cell of a text column is not text."""
+    plain = cells.cast(cells.type.value_type) if pt.is_dictionary(cells.type) else cells
+    bad: list[tuple[int, bytes]] = []
+    if not pt.is_nested(plain.type):
+        for row, cell in enumerate(plain.cast(pa.large_binary()).to_pylist()):
+            try:
+                (cell or b"").decode()
+            except UnicodeDecodeError:
+                bad.append((row, cell))
+    if not bad:
+        what, fix = "the column is damaged.", "Write the table again."
+        return Problem(where=f"{name}, column {column}", what=what, fix=fix)
+    row, cell = bad[0]
+    where = f"{name}, row {row + 1}, column {column}"
+    what = f"{shown(cell)} is not text in UTF-8{such(len(bad))}."
+    return Problem(where=where, what=what, fix="Store the text in UTF-8.")

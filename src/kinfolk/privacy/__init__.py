@@ -22,7 +22,7 @@ from kinfolk.privacy.mechanisms import (
 from kinfolk.privacy.randomness import Randomness
 from kinfolk.privacy.selection import select
 from kinfolk.privacy.terms import Terms
-from kinfolk.privacy.units import Unit, UnitTerms
+from kinfolk.queries.units import Unit, UnitTerms
 
 __all__ = [
     "Account",

@@ -52,7 +52,7 @@ class OverspendError(KinfolkError):
 class Account:
     """The sum of a ledger's lines.
 
-    >>> from kinfolk.privacy.units import Unit
+    >>> from kinfolk.queries.units import Unit
     >>> unit = Unit.parse("household").within(max_size=9)
     >>> account = Account(Terms.promise(epsilon=1.0, delta=1e-9, unit=unit, private=True))
     >>> float(account.spent), account.remaining == account.terms.rho

@@ -25,9 +25,10 @@ from fractions import Fraction
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy.amounts import round_down
 
+# Always by its methods: operators on Decimals round to whatever context the caller has set.
 _EXACT = Context(prec=60, rounding=ROUND_HALF_EVEN, Emin=-999_999, Emax=999_999)
 # Far above what 60 digits and a last rounding to a float lose, far below what anybody notices.
-_MARGIN = Decimal("1e-12")
+_MARGIN = Fraction(1, 10**12)
 _LOG_ALPHA_RANGE = (-100.0, 100.0)
 
 
@@ -66,10 +67,9 @@ def rho_from(epsilon: float, delta: float, *, accounting: Accounting = Accountin
     """
     _check_epsilon(epsilon)
     _check_delta(delta)
-    with_margin = _EXACT.multiply(_best_rho(epsilon, delta, accounting), 1 - _MARGIN)
-    rho = round_down(Fraction(with_margin))
+    rho = round_down(Fraction(_best_rho(epsilon, delta, accounting)) * (1 - _MARGIN))
     while rho > 0 and delta_from(rho, epsilon, accounting=accounting) > delta:
-        rho = round_down(rho * (1 - Fraction(_MARGIN)))
+        rho = round_down(rho * (1 - _MARGIN))
     if rho <= 0:
         raise KinfolkError(
             f"epsilon = {epsilon!r} with delta = {delta!r} leaves no budget that can be measured. "
@@ -92,7 +92,7 @@ def epsilon_from(
         return 0.0
     if accounting is Accounting.PAPER:
         cost = _decimal(rho)
-        root = _EXACT.sqrt(_EXACT.multiply(cost, -_EXACT.ln(Decimal(delta))))
+        root = _EXACT.sqrt(_EXACT.multiply(cost, _EXACT.ln(Decimal(delta)).copy_negate()))
         return _float_above(_EXACT.add(cost, _EXACT.multiply(Decimal(2), root)))
     # The best alpha solves rho (alpha - 1)^2 + log(alpha) = log(1 / delta); the left side grows.
     cost_, target = float(rho), -math.log(delta)
@@ -121,7 +121,7 @@ def delta_from(
         if above <= 0:
             return 1.0
         four_rho = _EXACT.multiply(Decimal(4), cost)
-        log_delta = -_EXACT.divide(_EXACT.multiply(above, above), four_rho)
+        log_delta = _EXACT.divide(_EXACT.multiply(above, above), four_rho).copy_negate()
     else:
         # The derivative of the bound in alpha, which grows with alpha: its root is the minimum.
         cost_ = float(rho)
@@ -132,7 +132,7 @@ def delta_from(
 
 def _best_rho(epsilon: float, delta: float, accounting: Accounting) -> Decimal:
     """The rho that (epsilon, delta) allows, to about 50 digits and before any margin."""
-    log_inverse = -_EXACT.ln(Decimal(delta))
+    log_inverse = _EXACT.ln(Decimal(delta)).copy_negate()
     if accounting is Accounting.PAPER:
         roots = _EXACT.add(
             _EXACT.sqrt(_EXACT.add(log_inverse, Decimal(epsilon))), _EXACT.sqrt(log_inverse)
@@ -186,8 +186,8 @@ def _decimal(value: Fraction | float) -> Decimal:
 
 
 def _float_above(value: Decimal) -> float:
-    """A float a little above a Decimal that is right to about 50 digits."""
-    return math.nextafter(float(value + abs(value) * Decimal("1e-40")), math.inf)
+    """A float above a Decimal that is right to about 50 digits: the next one above the nearest."""
+    return math.nextafter(float(value), math.inf)
 
 
 def _check_epsilon(epsilon: float) -> None:

@@ -41,7 +41,7 @@ class Ledger:
 
     >>> import tempfile
     >>> from kinfolk.privacy.mechanisms import Gaussian
-    >>> from kinfolk.privacy.units import Unit
+    >>> from kinfolk.queries.units import Unit
     >>> unit = Unit.parse("household").within(max_size=9)
     >>> terms = Terms.promise(epsilon=1.0, delta=1e-9, unit=unit, private=True)
     >>> path = Path(tempfile.mkdtemp()) / "ledger.jsonl"

@@ -10,7 +10,7 @@ from typing import Any
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy.accounting import Accounting, delta_from, rho_from
 from kinfolk.privacy.amounts import from_text, to_text
-from kinfolk.privacy.units import Unit, UnitTerms
+from kinfolk.queries.units import Unit, UnitTerms
 
 
 @dataclass(frozen=True, kw_only=True)

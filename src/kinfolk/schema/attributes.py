@@ -6,7 +6,9 @@ The domain is declared by the analyst and public. Nothing in this package reads 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+import reprlib
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
@@ -18,6 +20,12 @@ Value: TypeAlias = bool | int | float | str
 
 MAX_CATEGORIES = 65_535
 """Codes are unsigned integers of at most 16 bits."""
+
+LARGEST_WHOLE = 2**53
+"""Up to here every whole number is also exact as a floating-point number."""
+
+LARGEST_EDGE = 1e300
+"""Bins beyond this would be wider than floating-point numbers reach."""
 
 MISSING_LABEL = "missing"
 """How the category of blank cells is called in words."""
@@ -45,6 +53,20 @@ def text_of(value: object) -> str:
     return repr(value) if isinstance(value, str) else f"{value}"
 
 
+def shown(value: object, *, most: int = 60) -> str:
+    """Write a value for a message: like `text_of`, shortened where it is long.
+
+    >>> shown(None), shown(["drop"]), shown("a" * 100, most=12)
+    ('a blank', "['drop']", "'aaa...aaaa'")
+    """
+    if value is None:
+        return "a blank"
+    short = reprlib.Repr()
+    short.maxstring = short.maxother = most
+    text = text_of(value) if isinstance(value, bool | int | float) else short.repr(value)
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
 def check_values(values: Sequence[object], findings: Findings, where: str = "values") -> None:
     """Values must be present, of one kind, finite, not blank, and each listed once."""
     if not values:
@@ -59,34 +81,44 @@ def check_values(values: Sequence[object], findings: Findings, where: str = "val
             fix = "Leave it out and set `missing: true` if blanks occur."
             findings.add(place, "a blank is not a value.", fix)
         elif kind not in ("number", "text", "true/false"):
-            findings.add(place, f"{value!r} is a {kind}.", "Use numbers, text or true/false.")
+            what = f"{shown(value)} is a {kind}."
+            findings.add(place, what, "Use numbers, text or true/false.")
         elif isinstance(value, float) and not math.isfinite(value):
             findings.add(place, f"{value} is not a finite number.", "Remove it.")
-        elif value in seen:
-            fix = f"It already stands at {where}[{seen[value]}]; remove one of the two."
-            findings.add(place, f"the value {text_of(value)} is listed twice.", fix)
+        elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+            what = f"{shown(value)} is too large for a whole number of 64 bits."
+            findings.add(place, what, "Put it in quotes if it is a code.")
+        elif (kind, value) in seen:
+            fix = f"It already stands at {where}[{seen[kind, value]}]; remove one of the two."
+            findings.add(place, f"the value {shown(value)} is listed twice.", fix)
         else:
-            seen[value] = index
+            seen[kind, value] = index
             kinds.setdefault(kind, value)
     if len(kinds) > 1:
-        shown = " and ".join(f"{kind} ({text_of(value)})" for kind, value in kinds.items())
+        mixed = " and ".join(f"{kind} ({shown(value)})" for kind, value in kinds.items())
         fix = "Use one kind; quote numbers that are meant as text, such as '0', '1', '3+'."
-        findings.add(where, f"values mix {shown}.", fix)
+        findings.add(where, f"values mix {mixed}.", fix)
 
 
 def check_labels(labels: Sequence[str] | None, expected: int, per: str, findings: Findings) -> None:
     """Labels, where given, must be one distinct text per category."""
     if labels is None:
         return
-    if len(labels) != expected:
+    if len(labels) != expected and not findings.problems:
         fix = f"Give exactly one label per {per}, or leave labels out."
-        findings.add("labels", f"{len(labels)} labels for {expected} {per}s.", fix)
+        noun = "label" if len(labels) == 1 else "labels"
+        findings.add("labels", f"{len(labels)} {noun} for {expected} {per}s.", fix)
+    seen: set[str] = set()
     for index, label in enumerate(labels):
         if not isinstance(label, str) or not label.strip():
-            findings.add(f"labels[{index}]", f"{label!r} is not a text.", "Write a short text.")
-        elif label in labels[:index]:
+            findings.add(
+                f"labels[{index}]", f"{shown(label)} is not a text.", "Write a short text."
+            )
+        elif label in seen:
             fix = "Give every category its own label."
-            findings.add(f"labels[{index}]", f"the label {label!r} is used twice.", fix)
+            findings.add(f"labels[{index}]", f"the label {shown(label)} is used twice.", fix)
+        else:
+            seen.add(label)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,8 +144,8 @@ class Categorical:
         _freeze(self, "values", "labels", findings=findings)
         check_values(self.values, findings)
         check_labels(self.labels, len(self.values), "value", findings)
-        if len(self.values) > MAX_CATEGORIES:
-            findings.add("values", f"{len(self.values):,} values.", f"At most {MAX_CATEGORIES:,}.")
+        _check_number(len(self.values), "values", findings)
+        _check_flags(self, "missing", "derived", findings=findings)
         findings.raise_if_any("attribute")
 
     @property
@@ -166,35 +198,43 @@ class Numeric:
             self._check_special(findings)
         categories = len(self.bins) - 1 + len(self.special)
         check_labels(self.labels, categories, "bin or special value", findings)
-        if categories > MAX_CATEGORIES:
-            findings.add("bins", f"{categories:,} categories.", f"At most {MAX_CATEGORIES:,}.")
+        _check_number(categories, "bins", findings)
+        _check_flags(self, "missing", "derived", "integer", findings=findings)
         findings.raise_if_any("attribute")
 
     def _check_bins(self, findings: Findings) -> None:
+        largest = LARGEST_WHOLE if self.integer is True else LARGEST_EDGE
         for index, edge in enumerate(self.bins):
-            if kind_of(edge) != "number" or not math.isfinite(edge):
-                what = f"{text_of(edge)} is not a finite number."
+            if kind_of(edge) != "number" or edge != edge or abs(edge) == math.inf:
+                what = f"{shown(edge)} is not a finite number."
                 findings.add(f"bins[{index}]", what, "Bin edges are numbers.")
+            elif abs(edge) > largest:
+                what = f"{shown(edge)} lies beyond what a bin can hold."
+                findings.add(f"bins[{index}]", what, f"Stay within {largest:g} of zero.")
         if findings.problems:
             return
         if len(self.bins) < 2:
             fix = "Give at least two edges, such as [0, 18, 65, 120]."
-            findings.add("bins", f"{len(self.bins)} edges do not make a bin.", fix)
+            noun = "edge does" if len(self.bins) == 1 else "edges do"
+            findings.add("bins", f"{len(self.bins)} {noun} not make a bin.", fix)
         for index, (low, high) in enumerate(pairwise(self.bins), start=1):
-            if high <= low:
+            if float(high) <= float(low):
                 what = f"the edge {high} does not lie above the one before it, {low}."
                 findings.add(f"bins[{index}]", what, "List the edges in increasing order.")
-            elif self.integer and not self._whole_numbers(index - 1):
+            elif self.integer is True and not self._whole_numbers(index - 1):
                 what = f"no whole number lies in the bin from {low} to {high}."
                 findings.add(f"bins[{index}]", what, "Widen the bin or drop `integer: true`.")
 
     def _check_special(self, findings: Findings) -> None:
-        check_values(self.special, findings, "special")
         for index, value in enumerate(self.special):
             if kind_of(value) != "number":
                 fix = "Special values of a numeric column are numbers."
-                findings.add(f"special[{index}]", f"{text_of(value)} is not a number.", fix)
-            elif not findings.problems and self.bins[0] <= value <= self.bins[-1]:
+                findings.add(f"special[{index}]", f"{shown(value)} is not a number.", fix)
+        if findings.problems:
+            return
+        check_values(self.special, findings, "special")
+        for index, value in enumerate(self.special):
+            if self.bins[0] <= value <= self.bins[-1]:
                 what = f"{value} lies inside the bins {self.bins[0]} to {self.bins[-1]}."
                 findings.add(f"special[{index}]", what, "Move the bins or remove the value.")
 
@@ -238,14 +278,29 @@ class Numeric:
 Attribute: TypeAlias = Categorical | Numeric
 
 
+def _check_number(categories: int, where: str, findings: Findings) -> None:
+    if categories > MAX_CATEGORIES:
+        what = f"{categories:,} categories are more than kinfolk handles."
+        findings.add(where, what, f"Use at most {MAX_CATEGORIES:,}; merge the rarest.")
+
+
+def _check_flags(attribute: object, *names: str, findings: Findings) -> None:
+    for name in names:
+        flag = getattr(attribute, name)
+        if not isinstance(flag, bool):
+            what = f"{shown(flag)} is neither true nor false."
+            findings.add(name, what, "Write true or false.")
+
+
 def _freeze(attribute: object, *names: str, findings: Findings) -> None:
     """Turn the lists a caller passed into tuples, so that the attribute cannot change."""
     for name in names:
         given = getattr(attribute, name)
         if given is None:
             continue
-        if isinstance(given, str) or not isinstance(given, Iterable):
-            findings.add(name, f"{given!r} is not a list.", "Write a list, such as [1, 2, 3].")
+        unordered = isinstance(given, str | bytes | Mapping | AbstractSet)
+        if unordered or not isinstance(given, Iterable):
+            findings.add(name, f"{shown(given)} is not a list.", "Write a list, such as [1, 2, 3].")
             findings.raise_if_any("attribute")
         # NumPy scalars become the Python numbers they hold.
         plain = (value.item() if hasattr(value, "item") else value for value in given)

@@ -40,6 +40,16 @@ class Findings:
             raise SchemaError(heading, self.problems)
 
 
+def closest(word: object, choices: Iterable[str]) -> str | None:
+    """The choice that was probably meant, if one is close.
+
+    >>> closest("atributes", ["table", "attributes"]), closest("x", ["table", "attributes"])
+    ('attributes', None)
+    """
+    close = difflib.get_close_matches(str(word), list(choices), n=1)
+    return close[0] if close else None
+
+
 def did_you_mean(word: object, choices: Iterable[str]) -> str:
     """Say which of the choices was probably meant, or list them all.
 
@@ -47,6 +57,6 @@ def did_you_mean(word: object, choices: Iterable[str]) -> str:
     "Did you mean 'attributes'? Known here: table, id, attributes."
     """
     known = list(choices)
-    close = difflib.get_close_matches(str(word), known, n=1)
-    guess = f"Did you mean {close[0]!r}? " if close else ""
+    close = closest(word, known)
+    guess = f"Did you mean {close!r}? " if close else ""
     return f"{guess}Known here: {', '.join(known)}."

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from kinfolk.errors import KinfolkError, SchemaError
-from kinfolk.schema.attributes import Attribute, Categorical, Numeric, text_of
-from kinfolk.schema.findings import Findings, did_you_mean, join
-from kinfolk.schema.roles import RESERVED, Role, Roles
+from kinfolk.schema.attributes import Attribute, Categorical, Numeric, shown, text_of
+from kinfolk.schema.findings import Findings, closest, did_you_mean, join
+from kinfolk.schema.roles import OTHER_ROLE, RESERVED, Role, Roles
 from kinfolk.schema.schema import GroupTable, IndividualTable, Schema, WorkloadSpec
 from kinfolk.schema.yaml_text import load_yaml
 
@@ -29,6 +30,8 @@ TOP = (
 )
 CATEGORICAL = ("values", "labels", "missing", "derived")
 NUMERIC = ("bins", "integer", "labels", "special", "missing", "derived")
+STAND_IN = "\0"
+"""The name of what could not be read, so that checks of the rest can go on."""
 
 
 def read_schema(path: str | Path) -> Schema:
@@ -40,8 +43,15 @@ def read_schema(path: str | Path) -> Schema:
         raise KinfolkError(
             f"{file}: there is no such file. Check the path, or draft a schema with `kinfolk init`."
         ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise KinfolkError(f"{file}: cannot be read as text ({error}). Name a YAML file.") from None
+    except IsADirectoryError:
+        raise KinfolkError(f"{file}: is a folder. Name the YAML file in it.") from None
+    except UnicodeDecodeError:
+        raise KinfolkError(
+            f"{file}: is not a text in UTF-8. Name a YAML file, and save it in UTF-8."
+        ) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise KinfolkError(f"{file}: cannot be read ({reason}). Name a YAML file.") from None
     return parse_schema(text, name=file.name)
 
 
@@ -61,23 +71,35 @@ def parse_schema(text: str, *, name: str) -> Schema:
 
 
 class _Reader:
-    """Walks the document; notes problems with their path and goes on."""
+    """Walks the document; notes problems with their path and goes on.
+
+    What cannot be read gets a stand-in: the checks of the rest still run, and none of them
+    complains about what is not there.
+    """
 
     def __init__(self, findings: Findings) -> None:
         self.findings = findings
+        self.meant: set[str] = set()
+        """Paths that an unknown key was probably meant for; they are not missing as well."""
+        self.uncounted = False
+        """Whether some attributes could not be read, so that nobody knows how many there are."""
 
     def schema(self, node: Mapping[str, Any]) -> Schema | None:
         self.keys(node, TOP, "")
-        group = self.group(node["group"]) if "group" in node else None
-        individual = self.individual(node, flat="group" not in node)
+        flat = "group" not in node and "group" not in self.meant
+        group = None if flat else self.group(node)
+        individual = self.individual(node, flat=flat)
         roles = self.roles(node["roles"]) if node.get("roles") is not None else None
-        relations = self.mapping(node, "relations", "") if node.get("relations") else {}
-        flat = "group" not in node
-        max_size = self.required(node, "max_size", "", "Say how many members a group may have.")
+        relations = self.relations(node, roles)
         workload = self.workload(node, flat=flat, group=group, individual=individual)
+        if relations is None:
+            levels = [level for level in workload.levels if level != "relation"]
+            workload = replace(workload, levels=levels or ["group"])
+        max_size = node.get("max_size")
+        if max_size is None:
+            self.missing("max_size", "it is not given.", "Say how many members a group may have.")
+            max_size = 1 if flat else 255
         count = self.word(node, "count", "", default="COUNT")
-        if individual is None or max_size is None or workload is None or count is None:
-            return None
         return self.build(
             lambda: Schema(
                 group=group,
@@ -93,25 +115,27 @@ class _Reader:
             "",
         )
 
-    def group(self, node: Any) -> GroupTable | None:
-        if not self.is_mapping(node, "group"):
-            return None
+    def group(self, top: Mapping[str, Any]) -> GroupTable:
+        node = top.get("group", {})
+        if "group" not in top or not self.is_mapping(node, "group"):
+            self.uncounted = True
+            return GroupTable(table=STAND_IN, id=STAND_IN, attributes={})
         self.keys(node, ("table", "id", "attributes"), "group")
         table = self.word(node, "table", "group")
         key = self.word(node, "id", "group")
-        attributes = self.attributes(node, "group")
-        if table is None or key is None:
-            return None
-        return GroupTable(table=table, id=key, attributes=attributes)
+        return GroupTable(table=table, id=key, attributes=self.attributes(node, "group"))
 
-    def individual(self, top: Mapping[str, Any], *, flat: bool) -> IndividualTable | None:
+    def individual(self, top: Mapping[str, Any], *, flat: bool) -> IndividualTable:
+        node = top.get("individual", {})
         if "individual" not in top:
             fix = "Declare the table with one row per individual."
-            self.findings.add("individual", "the section is missing.", fix)
-            return None
-        node = top["individual"]
-        if not self.is_mapping(node, "individual"):
-            return None
+            self.missing("individual", "the section is missing.", fix)
+        if "individual" not in top or not self.is_mapping(node, "individual"):
+            self.uncounted = True
+            key = None if flat else STAND_IN
+            stand_in: dict[str, Attribute] = {f"{STAND_IN}attribute": Categorical(values=[0])}
+            table = f"{STAND_IN}individual"
+            return IndividualTable(table=table, group_id=key, attributes=stand_in)
         self.keys(node, ("table", "group_id", "attributes"), "individual")
         table = self.word(node, "table", "individual")
         key = None if flat else self.word(node, "group_id", "individual")
@@ -119,17 +143,21 @@ class _Reader:
             fix = "Declare the section `group:`, or remove group_id for flat data."
             self.findings.add("individual.group_id", "there is no group table.", fix)
         attributes = self.attributes(node, "individual")
-        if table is None or (key is None and not flat):
-            return None
         return IndividualTable(table=table, group_id=key, attributes=attributes)
 
     def attributes(self, node: Mapping[str, Any], path: str) -> dict[str, Attribute]:
+        entries = self.mapping(node, "attributes", path)
+        if entries is None:
+            self.uncounted = True
+            return {f"{STAND_IN}attribute": Categorical(values=[0])}
         found: dict[str, Attribute] = {}
-        for name, entry in (self.mapping(node, "attributes", path) or {}).items():
+        for name, entry in entries.items():
             place = join(f"{path}.attributes", str(name))
-            if self.is_name(name, place) and self.is_mapping(entry, place):
-                # A stand-in keeps later checks from complaining about what is not there.
-                found[name] = self.attribute(entry, place) or Categorical(values=[0])
+            if self.is_name(name, place):
+                read = self.attribute(entry, place) if self.is_mapping(entry, place) else None
+                found[name] = read or Categorical(values=[0])
+            else:
+                found[f"{STAND_IN}{name}"] = Categorical(values=[0])
         return found
 
     def attribute(self, node: Mapping[str, Any], path: str) -> Attribute | None:
@@ -141,13 +169,9 @@ class _Reader:
         known = CATEGORICAL if "values" in node else NUMERIC
         self.keys(node, known, path)
         options: dict[str, Any] = {key: node[key] for key in known if node.get(key) is not None}
-        for flag in ("missing", "derived", "integer"):
-            if not isinstance(options.get(flag, False), bool):
-                what = f"{text_of(options.pop(flag))} is neither true nor false."
-                self.findings.add(f"{path}.{flag}", what, "Write true or false.")
         if isinstance(options.get("labels"), list):
             options["labels"] = [
-                str(label) if isinstance(label, int | float) else label
+                text_of(label) if isinstance(label, int | float) else label
                 for label in options["labels"]
             ]
         make: Callable[..., Attribute] = Categorical if "values" in node else Numeric
@@ -157,26 +181,51 @@ class _Reader:
     def roles(self, node: Any) -> Roles | None:
         if not self.is_mapping(node, "roles"):
             return None
-        column = self.word(node, "column", "roles")
         before = len(self.findings.problems)
+        names = [name for name in node if name not in RESERVED]
         roles: dict[str, Role] = {}
-        for name, entry in node.items():
-            place = f"roles.{name}"
-            if name in RESERVED or not self.is_mapping(entry, place):
-                continue
-            self.keys(entry, ("values", "min", "max"), place)
-            if entry.get("values") is None:
-                fix = "List the values of the role column that mean this role, such as [0]."
-                self.findings.add(place, "it has no values.", fix)
-                continue
-            options = {key: entry[key] for key in ("values", "min", "max") if key in entry}
-            role = self.build(partial(Role, **options), place)
-            if role is not None and self.is_name(name, place):
+        for name in names:
+            role = self.role(name, node[name])
+            if role is not None:
                 roles[name] = role
-        if column is None or len(self.findings.problems) > before:
-            return None
+        column = self.word(node, "column", "roles")
         others = node.get("others", "drop")
-        return self.build(lambda: Roles(column=column, roles=roles, others=others), "roles")
+        if roles or not names:
+            built = self.build(lambda: Roles(column=column, roles=roles, others=others), "roles")
+            if len(self.findings.problems) == before:
+                return built
+        stand_ins = {str(name): Role(values=[index]) for index, name in enumerate(names)}
+        if OTHER_ROLE in stand_ins or others != "keep":
+            others = "drop"
+        return Roles(column=column, roles=stand_ins, others=others) if names else None
+
+    def role(self, name: Any, entry: Any) -> Role | None:
+        place = f"roles.{name}"
+        key = closest(name, RESERVED)
+        if key is not None and not isinstance(entry, Mapping):
+            self.findings.add(place, "the key is unknown.", f"Did you mean {key!r}?")
+            self.meant.add(f"roles.{key}")
+            return None
+        if not self.is_name(name, place) or not self.is_mapping(entry, place):
+            return None
+        self.keys(entry, ("values", "min", "max"), place)
+        if entry.get("values") is None:
+            fix = "List the values of the role column that mean this role, such as [0]."
+            self.missing(f"{place}.values", "it has no values.", fix)
+            return None
+        options = {key: entry[key] for key in ("values", "min", "max") if key in entry}
+        return self.build(partial(Role, **options), place)
+
+    def relations(self, top: Mapping[str, Any], roles: Roles | None) -> Mapping[str, Any] | None:
+        """The relations; None where they cannot be checked."""
+        node = top.get("relations")
+        if node is None:
+            return None if "relations" in self.meant else {}
+        if not self.is_mapping(node, "relations"):
+            return None
+        named = {name: v for name, v in node.items() if self.is_name(name, f"relations.{name}")}
+        declared = top.get("roles") is not None or "roles" in self.meant
+        return None if len(named) < len(node) or (declared and roles is None) else named
 
     def workload(
         self,
@@ -184,19 +233,18 @@ class _Reader:
         *,
         flat: bool,
         group: GroupTable | None,
-        individual: IndividualTable | None,
-    ) -> WorkloadSpec | None:
-        known = ("k", "levels", "relation_counts")
+        individual: IndividualTable,
+    ) -> WorkloadSpec:
+        known = ("k", "levels", "relation_counts", "attributes", "sets", "weights")
         node = self.mapping(top, "workload", "") if top.get("workload") is not None else {}
-        if node is None:
-            return None
-        self.keys(node, known, "workload")
-        options: dict[str, Any] = {key: node[key] for key in known if key in node}
+        self.keys(node or {}, known, "workload")
+        options: dict[str, Any] = {key: node[key] for key in known if key in node} if node else {}
         if flat:
             options.setdefault("levels", ("individual",))
         sizes = [len(table.attributes) for table in (group, individual) if table is not None]
         options.setdefault("k", max(1, min(3, sum(sizes) + (not flat))))
-        return self.build(lambda: WorkloadSpec(**options), "workload")
+        spec = self.build(lambda: WorkloadSpec(**options), "workload") or WorkloadSpec(k=1)
+        return replace(spec, k=1, attributes=(), sets=()) if self.uncounted else spec
 
     def build(self, make: Callable[[], T], path: str) -> T | None:
         """Call a constructor; what it objects to is noted under the path."""
@@ -211,18 +259,23 @@ class _Reader:
             if key not in known:
                 fix = did_you_mean(key, known)
                 self.findings.add(join(path, str(key)), "the key is unknown.", fix)
+                self.meant.add(join(path, closest(key, known) or ""))
+
+    def missing(self, path: str, what: str, fix: str) -> None:
+        if path not in self.meant:
+            self.findings.add(path, what, fix)
 
     def is_mapping(self, node: Any, path: str) -> bool:
         if isinstance(node, Mapping):
             return True
-        shown = "nothing" if node is None else repr(node)
-        self.findings.add(path, f"found {shown}.", "Expected `key: value` entries here.")
+        self.findings.add(path, f"found {shown(node)}.", "Expected `key: value` entries here.")
         return False
 
     def is_name(self, name: Any, path: str) -> bool:
-        if isinstance(name, str):
+        if isinstance(name, str) and name.strip():
             return True
-        self.findings.add(path, f"the name {text_of(name)} is not a text.", "Put it in quotes.")
+        fix = "Write a text; put digits in quotes."
+        self.findings.add(path, f"{shown(name)} is not a name.", fix)
         return False
 
     def mapping(self, node: Mapping[str, Any], key: str, path: str) -> Mapping[str, Any] | None:
@@ -230,25 +283,17 @@ class _Reader:
         if node.get(key) is None:
             if key == "attributes" and key in node and path == "group":
                 return {}
-            self.findings.add(place, "the section is missing.", "Add it.")
+            self.missing(place, "the section is missing.", "Add it.")
             return None
         entry = node[key]
         return entry if self.is_mapping(entry, place) else None
 
-    def required(self, node: Mapping[str, Any], key: str, path: str, fix: str) -> Any:
-        if node.get(key) is None:
-            self.findings.add(join(path, key), "it is not given.", fix)
-        return node.get(key)
-
     def word(
         self, node: Mapping[str, Any], key: str, path: str, *, default: str | None = None
-    ) -> str | None:
-        value = node.get(key, default)
-        if isinstance(value, str) and value.strip():
-            return value
+    ) -> str:
+        value, place = node.get(key, default), join(path, key)
         if value is None:
-            self.findings.add(join(path, key), "it is not given.", f"Write `{key}: NAME`.")
-        else:
-            what = f"{text_of(value)} is not a name."
-            self.findings.add(join(path, key), what, "Write a text; put digits in quotes.")
-        return None
+            self.missing(place, "it is not given.", f"Write `{key}: NAME`.")
+        elif self.is_name(value, place):
+            return str(value)
+        return f"{STAND_IN}{place}"

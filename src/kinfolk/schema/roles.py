@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from kinfolk.schema.attributes import Value, check_values, kind_of, text_of
+from kinfolk.schema.attributes import Value, check_values, kind_of, shown
 from kinfolk.schema.findings import Findings
 
 OTHER_ROLE = "other"
@@ -35,14 +35,14 @@ class Role:
         findings = Findings()
         if isinstance(self.values, str) or not isinstance(self.values, Sequence):
             fix = "List the values of the role column that mean this role, such as [0]."
-            findings.add("values", f"{self.values!r} is not a list.", fix)
+            findings.add("values", f"{shown(self.values)} is not a list.", fix)
         else:
             object.__setattr__(self, "values", tuple(self.values))
             check_values(self.values, findings)
         for name, least in (("min", 0), ("max", 1)):
             number = getattr(self, name)
             if not is_whole(number) or number < least:
-                what = f"{text_of(number)} is not a whole number of at least {least}."
+                what = f"{shown(number)} is not a whole number of at least {least}."
                 findings.add(name, what, "Say how many members of this role a group may have.")
         if not findings.problems and self.min > self.max:
             what = f"min {self.min} is larger than max {self.max}."
@@ -69,25 +69,26 @@ class Roles:
     def __post_init__(self) -> None:
         findings = Findings()
         if self.others not in ("drop", "keep"):
-            what = f"{text_of(self.others)} is neither drop nor keep."
+            what = f"{shown(self.others)} is neither drop nor keep."
             findings.add("others", what, "Write `others: drop` or `others: keep`.")
         if not self.roles:
             fix = "Add at least one, such as `head: {values: [0], min: 1, max: 1}`."
             findings.add("", "no role is declared.", fix)
-        taken: dict[Value, str] = {}
+        taken: dict[tuple[str, Value], str] = {}
         kinds: dict[str, str] = {}
         for name, role in self.roles.items():
             if name in RESERVED or (name == OTHER_ROLE and self.others == "keep"):
                 findings.add(name, f"{name!r} cannot be a role's name here.", "Rename the role.")
             kinds.setdefault(kind_of(role.values[0]), name)
             for index, value in enumerate(role.values):
-                if value in taken:
-                    what = f"{text_of(value)} already means {taken[value]}."
+                key = kind_of(value), value
+                if key in taken:
+                    what = f"{shown(value)} already means {taken[key]}."
                     findings.add(f"{name}.values[{index}]", what, "A value means one role only.")
-                taken.setdefault(value, name)
+                taken.setdefault(key, name)
         if len(kinds) > 1:
-            shown = " and ".join(f"{kind} ({name})" for kind, name in kinds.items())
-            findings.add("", f"the roles' values mix {shown}.", "Use one kind for all roles.")
+            mixed = " and ".join(f"{kind} ({name})" for kind, name in kinds.items())
+            findings.add("", f"the roles' values mix {mixed}.", "Use one kind for all roles.")
         findings.raise_if_any("roles")
 
     @property
@@ -98,8 +99,10 @@ class Roles:
     def limits(self, max_size: int) -> tuple[tuple[int, int], ...]:
         """How many members of each role a group of at most `max_size` may have: (min, max)."""
         required = sum(role.min for role in self.roles.values())
-        listed = [(role.min, role.max) for role in self.roles.values()]
-        return (*listed, *(((0, max_size - required),) if self.others == "keep" else ()))
+        # Where the others leave less room than `max`, that is the limit.
+        room = max_size - required
+        listed = [(role.min, min(role.max, role.min + room)) for role in self.roles.values()]
+        return (*listed, *(((0, room),) if self.others == "keep" else ()))
 
 
 def check_relations(
@@ -110,25 +113,27 @@ def check_relations(
     checked: dict[str, tuple[tuple[str, str], ...]] = {}
     if relations and roles is None:
         fix = "Declare `roles:` (who is head, spouse, child), or remove the relations."
-        findings.add("", f"{', '.join(relations)} need roles, and there are none.", fix)
+        findings.add("", "relations need roles, and there are none.", fix)
         findings.raise_if_any("relations")
     for name, pairs in relations.items():
         if isinstance(pairs, str) or not isinstance(pairs, Sequence) or not pairs:
-            findings.add(name, f"{pairs!r} is not a list of pairs.", "Write [[head, spouse], ...].")
+            fix = "Write [[person, relative], ...], such as [[head, spouse]]."
+            findings.add(name, f"{shown(pairs)} is not a list of pairs.", fix)
             continue
         for index, pair in enumerate(pairs):
             place = f"{name}[{index}]"
             if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
                 fix = "Write [person, relative], such as [head, spouse]."
-                findings.add(place, f"{pair!r} is not a pair of roles.", fix)
+                findings.add(place, f"{shown(pair)} is not a pair of roles.", fix)
                 continue
             for role in pair:
                 if roles is not None and role not in roles.names:
                     fix = f"Declared roles: {', '.join(roles.names)}."
-                    findings.add(place, f"{role!r} is not a declared role.", fix)
-            if tuple(pair) in [tuple(other) for other in pairs[:index]]:
-                findings.add(place, f"the pair {list(pair)} is listed twice.", "Remove one.")
-        checked[name] = tuple((str(pair[0]), str(pair[1])) for pair in pairs if len(pair) == 2)
+                    findings.add(place, f"{shown(role)} is not a declared role.", fix)
+            if pair in pairs[:index]:
+                findings.add(place, f"the pair {shown(pair)} is listed twice.", "Remove one.")
+        if not findings.problems:
+            checked[name] = tuple((str(pair[0]), str(pair[1])) for pair in pairs)
     findings.raise_if_any("relations")
     return checked
 

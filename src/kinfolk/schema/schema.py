@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeGuard
 
 from kinfolk.errors import SchemaError
-from kinfolk.schema.attributes import Attribute, text_of
+from kinfolk.schema.attributes import Attribute, kind_of, shown
 from kinfolk.schema.findings import Findings, did_you_mean
+from kinfolk.schema.names import AttributeNames, UnknownAttributeError
 from kinfolk.schema.roles import Roles, check_relations, is_whole
 
 LEVELS = ("group", "individual", "relation")
@@ -51,15 +53,21 @@ class WorkloadSpec:
     """Any of group, individual and relation."""
     relation_counts: Literal["people", "pairs"] = "people"
     """Whether a relation query counts people with at least one such relative, or pairs."""
+    attributes: Sequence[str] = ()
+    """Only these attributes; empty means all. One that both tables have is `table.name`."""
+    sets: Sequence[Sequence[str]] = ()
+    """Exactly these attribute sets instead of all sets of k."""
+    weights: Mapping[str, float] = field(default_factory=dict)
+    """How much the errors of a level matter; 1 where not given."""
 
     def __post_init__(self) -> None:
         findings = Findings()
         if not is_whole(self.k) or self.k < 1:
-            what = f"{text_of(self.k)} is not a whole number of at least 1."
+            what = f"{shown(self.k)} is not a whole number of at least 1."
             findings.add("k", what, "Say how many attributes a query names, such as 3.")
         if isinstance(self.levels, str) or not isinstance(self.levels, Sequence):
             fix = "Write a list, such as [group, individual]."
-            findings.add("levels", f"{self.levels!r} is not a list.", fix)
+            findings.add("levels", f"{shown(self.levels)} is not a list.", fix)
         else:
             object.__setattr__(self, "levels", tuple(self.levels))
             if not self.levels:
@@ -68,13 +76,52 @@ class WorkloadSpec:
                 place = f"levels[{index}]"
                 if level not in LEVELS:
                     fix = did_you_mean(level, LEVELS)
-                    findings.add(place, f"{level!r} is not a level.", fix)
+                    findings.add(place, f"{shown(level)} is not a level.", fix)
                 elif level in self.levels[:index]:
                     findings.add(place, f"{level!r} is listed twice.", "Remove one.")
         if self.relation_counts not in ("people", "pairs"):
-            what = f"{text_of(self.relation_counts)} is neither people nor pairs."
+            what = f"{shown(self.relation_counts)} is neither people nor pairs."
             findings.add("relation_counts", what, "Write people or pairs.")
+        self._check_subset(findings)
         findings.raise_if_any("workload")
+
+    def _check_subset(self, findings: Findings) -> None:
+        for name, fix in (
+            ("attributes", "Write a list of names, such as [sex, agep]."),
+            ("sets", "Write a list of lists of names, such as [[sex, agep], [veh, sex]]."),
+        ):
+            given = getattr(self, name)
+            nested = name == "sets"
+            fits = _is_list_of_lists if nested else _is_list_of_texts
+            if not fits(given):
+                findings.add(name, f"{shown(given)} is not what is expected.", fix)
+            else:
+                frozen = tuple(tuple(one) if nested else one for one in given)
+                object.__setattr__(self, name, frozen)
+        weights: object = self.weights
+        if not isinstance(weights, Mapping):
+            fix = "Write levels and numbers, such as {group: 1, individual: 2}."
+            findings.add("weights", f"{shown(weights)} is not a mapping.", fix)
+            return
+        for level, weight in weights.items():
+            if level not in LEVELS:
+                fix = did_you_mean(level, LEVELS)
+                findings.add(f"weights.{level}", f"{level!r} is not a level.", fix)
+            elif kind_of(weight) != "number" or not 0 < weight < math.inf:
+                what = f"{shown(weight)} is not a positive number."
+                findings.add(f"weights.{level}", what, "Weights are positive numbers.")
+
+
+def _is_list(given: object) -> TypeGuard[Sequence[object]]:
+    return isinstance(given, Sequence) and not isinstance(given, str)
+
+
+def _is_list_of_texts(given: object) -> bool:
+    return _is_list(given) and all(isinstance(one, str) for one in given)
+
+
+def _is_list_of_lists(given: object) -> bool:
+    return _is_list(given) and all(one and _is_list_of_texts(one) for one in given)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +175,7 @@ class Schema:
             findings.absorb(error, under="relations")
         self._check_workload(findings)
         if self.domain not in ("declared", "drafted"):
-            what = f"{text_of(self.domain)} is neither declared nor drafted."
+            what = f"{shown(self.domain)} is neither declared nor drafted."
             findings.add("domain", what, "Write declared once every value is public knowledge.")
         findings.raise_if_any("schema")
 
@@ -144,11 +191,19 @@ class Schema:
                 )
         if not individual.attributes:
             findings.add("individual.attributes", "there are none.", "Declare at least one.")
-        for column in (individual.group_id, self.roles.column if self.roles else None):
+        role = self.roles.column if self.roles else None
+        for column, holds in ((individual.group_id, "the group's id"), (role, "the roles")):
             if column in individual.attributes:
-                what = f"{column!r} is also the column of the ids or roles."
+                what = f"{column!r} is also the column that holds {holds}."
                 fix = "Remove it here; kinfolk writes that column itself."
                 findings.add(f"individual.attributes.{column}", what, fix)
+        if role is not None and role == individual.group_id:
+            what = f"{role!r} is also the column that holds the group's id."
+            findings.add("roles.column", what, "Name the column that says who is who.")
+        for section, table in (("group", self.group), ("individual", individual)):
+            if table is not None and ({"/", "\\"} & set(table.table) or table.table in (".", "..")):
+                what = f"{table.table!r} cannot be the name of a file."
+                findings.add(f"{section}.table", what, "Write a name without a folder.")
         if self.group is None:
             return
         if individual.group_id is None:
@@ -166,37 +221,51 @@ class Schema:
 
     def _check_sizes(self, findings: Findings) -> None:
         if not is_whole(self.max_size) or self.max_size < 1:
-            what = f"{text_of(self.max_size)} is not a whole number of at least 1."
+            what = f"{shown(self.max_size)} is not a whole number of at least 1."
             findings.add("max_size", what, "Say how many members a group has at most.")
-            return
-        if self.max_size > 255:
+        elif self.max_size > 255:
             what = f"{self.max_size} members are more than kinfolk handles."
             findings.add("max_size", what, "Use at most 255 and choose what happens above.")
-        if self.oversize not in ("drop", "first"):
-            what = f"{text_of(self.oversize)} is neither drop nor first."
-            findings.add("oversize", what, "Write drop (leave large groups out) or first.")
-        if self.group is None and self.max_size != 1:
+        elif self.group is None and self.max_size != 1:
             fix = "Declare `group:`, or set max_size: 1 where every row stands alone."
             findings.add("max_size", f"{self.max_size} without a group table.", fix)
-        if self.group is None and self.roles:
-            findings.add("roles", "roles need a group table.", "Declare `group:`.")
-        if self.roles:
+        elif self.roles and self.group is not None:
             required = sum(role.min for role in self.roles.roles.values())
             if required > self.max_size:
                 what = f"the roles require {required} members, max_size allows {self.max_size}."
                 findings.add("max_size", what, "Raise max_size or lower the roles' min.")
+        if self.oversize not in ("drop", "first"):
+            what = f"{shown(self.oversize)} is neither drop nor first."
+            findings.add("oversize", what, "Write drop (leave large groups out) or first.")
+        if self.group is None and self.roles:
+            findings.add("roles", "roles need a group table.", "Declare `group:`.")
 
     def _check_workload(self, findings: Findings) -> None:
-        spec, names = self.workload, len(self.group_attributes) + len(self.individual_attributes)
-        available = names + (self.group is not None)
+        spec, names = self.workload, AttributeNames(self)
+        available = len(names.all)
         if spec.k > available:
-            counted = f"{available} attributes ({self.count} included)"
-            what = f"k = {spec.k}, but there are {counted if self.group else available}."
+            counted = f" ({self.count} included)" if self.group else ""
+            what = f"k = {spec.k}, but there are {available} attributes{counted}."
             findings.add("workload.k", what, f"Use k of at most {available}.")
         if "relation" in spec.levels and not self.relations:
             fix = "Declare `relations:` or remove the level."
             place = f"workload.levels[{list(spec.levels).index('relation')}]"
             findings.add(place, "relation queries need relations, and there are none.", fix)
+
+        listed = [(f"attributes[{i}]", name) for i, name in enumerate(spec.attributes)]
+        listed += [
+            (f"sets[{i}][{j}]", name)
+            for i, one in enumerate(spec.sets)
+            for j, name in enumerate(one)
+        ]
+        for place, name in listed:
+            try:
+                names.find(name)
+            except UnknownAttributeError as error:
+                findings.add(f"workload.{place}", error.what, error.fix)
+        if spec.attributes and not spec.sets and spec.k > len(spec.attributes):
+            what = f"k = {spec.k}, but only {len(spec.attributes)} attributes are listed."
+            findings.add("workload.k", what, f"Use k of at most {len(spec.attributes)}.")
 
     @property
     def group_attributes(self) -> Mapping[str, Attribute]:

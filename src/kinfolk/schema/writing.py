@@ -40,6 +40,13 @@ def schema_text(schema: Schema) -> str:
     entries = [f"k: {spec.k}", f"levels: {list_text(spec.levels)}"]
     if "relation" in spec.levels or spec.relation_counts != "people":
         entries += [f"relation_counts: {spec.relation_counts}"]
+    if spec.attributes:
+        entries += [f"attributes: {list_text(spec.attributes)}"]
+    if spec.sets:
+        entries += [f"sets: [{', '.join(list_text(one) for one in spec.sets)}]"]
+    if spec.weights:
+        shown = ", ".join(f"{level}: {scalar_text(w)}" for level, w in spec.weights.items())
+        entries += [f"weights: {{{shown}}}"]
     lines += [f"workload: {{{', '.join(entries)}}}"]
     if schema.domain != "declared":
         lines += [f"domain: {schema.domain}"]

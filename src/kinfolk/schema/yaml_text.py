@@ -18,6 +18,7 @@ from kinfolk.errors import Problem, SchemaError
 
 _INT = re.compile(r"[-+]?(0|[1-9][0-9]*)$")
 _FLOAT = re.compile(r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))([eE][-+]?[0-9]+)?$")
+_LONGEST_NUMBER = 400
 _LEADING_ZERO = re.compile(r"[-+]?0[0-9]+$")
 
 
@@ -28,25 +29,45 @@ class _Ambiguous(yaml.MarkedYAMLError):
 class _Loader(yaml.SafeLoader):
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012  (PyYAML's own class attribute)
 
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        event = self.peek_event()  # type: ignore[no-untyped-call]
+        tag = getattr(event, "tag", None)
+        if tag is not None:
+            problem = f"the tag {tag.replace(_PREFIX, '!!')} has no place in a schema"
+            raise _Ambiguous(None, None, problem, event.start_mark, "Remove it.")
+        return super().compose_node(parent, index)
+
+    def construct_scalar(self, node: yaml.ScalarNode | yaml.MappingNode) -> Any:
+        if isinstance(node, yaml.ScalarNode) and any(
+            "\ud800" <= character <= "\udfff" for character in node.value
+        ):
+            problem = "half of a surrogate pair is not a character"
+            raise _Ambiguous(None, None, problem, node.start_mark, "Write the character itself.")
+        return super().construct_scalar(node)
+
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[object] = set()
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
             if isinstance(key, list | dict):
-                raise _Ambiguous(None, None, "a key must be a word", key_node.start_mark)
+                problem, fix = "a key must be a word", "Write `key: value`."
+                raise _Ambiguous(None, None, problem, key_node.start_mark, fix)
             if key in seen:
                 problem = f"the key {key!r} appears twice"
-                raise _Ambiguous(None, None, problem, key_node.start_mark)
+                raise _Ambiguous(None, None, problem, key_node.start_mark, "Remove one of the two.")
             seen.add(key)
         return super().construct_mapping(node, deep=deep)
 
 
 def _construct_code(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> Any:
-    problem = f"{node.value} could be a number or a code with leading zeros; put it in quotes"
-    raise _Ambiguous(None, None, problem, node.start_mark)
+    problem = f"{node.value} could be a number or a code with leading zeros"
+    raise _Ambiguous(None, None, problem, node.start_mark, "Put it in quotes if it is a code.")
 
 
 def _construct_int(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> int:
+    if len(node.value) > _LONGEST_NUMBER:
+        problem = f"a number of {len(node.value):,} digits"
+        raise _Ambiguous(None, None, problem, node.start_mark, "Put it in quotes if it is a code.")
     return int(node.value)
 
 
@@ -80,12 +101,18 @@ def load_yaml(text: str, *, name: str) -> Any:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f"line {mark.line + 1}, column {mark.column + 1}" if mark else "the file"
-        what = f"{(error.problem or error.context or 'cannot be read as YAML').rstrip('.')}."
-        problem = Problem(where=place, what=what, fix="Mend the line.")
-    except (yaml.YAMLError, RecursionError) as error:
+        what = f"{_explain(error).rstrip('.')}."
+        fix = "Indent with spaces, not tabs." if "'\\t'" in what else "Mend the line."
+        problem = Problem(where=place, what=what, fix=error.note or fix)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
         what = f"cannot be read as YAML ({str(error).splitlines()[0]})."
         problem = Problem(where="the file", what=what, fix="Check that it is a text file in UTF-8.")
     raise SchemaError(name, [problem])
+
+
+def _explain(error: yaml.MarkedYAMLError) -> str:
+    problem = error.problem or error.context or "cannot be read as YAML"
+    return f"{error.context}, {problem}" if problem.startswith("but ") else problem
 
 
 def scalar_text(value: object) -> str:

@@ -22,7 +22,7 @@ MOST_ROOMS = 14
 
 # Log-odds of owning: by Region, by the head's age, by income, and by kind of household.
 OWNS_BY_REGION = np.array([-1.15, 1.15, 0.55, 0.95])
-OWNS_BY_AGE = ((20, -2.4), (30, -0.9), (40, 0.0), (50, 0.4), (65, 0.8), (80, 0.7))
+OWNS_BY_AGE = ((20, -2.4), (30, -0.9), (40, 0.0), (50, 0.4), (65, 1.1), (80, 1.0))
 OWNS_BY_INCOME = 0.8
 OWNS_COUPLE, OWNS_LONE_PARENT, OWNS_ROOMMATES, OWNS_NOT_CITIZEN = 0.7, -0.5, -1.2, -0.8
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from kinfolk.data.simulate.compositions import Members
 from kinfolk.data.simulate.draw import Bools, Floats, Ints, coin, curve, logistic
-from kinfolk.data.simulate.kinds import Kind
+from kinfolk.data.simulate.kinds import Kind, Role
 from kinfolk.data.simulate.origins import BORN_TO_AMERICANS
 from kinfolk.data.simulate.sexes import FEMALE
 
@@ -23,6 +23,8 @@ GRADE_9, GRADE_10, SOME_COLLEGE = 3, 4, 7
 # How much of a person's level is the household's, in the order of Role: two partners end up with a
 # correlation near 0.6, parents and children near 0.45.
 SHARED = (0.76, 0.82, 0.74, 0.60, 0.60, 0.50, 0.60, 0.60, 0.60, 0.55, 0.50, 0.50, 0.40)
+MET_AT_SCHOOL = 0.15
+"""Chance that two partners have reached exactly the same, whatever the rest says."""
 COHORT = ((25, 0.20), (45, 0.12), (65, -0.08), (80, -0.50), (95, -0.85))
 WOMEN_YOUNG, WOMEN_OLD = 0.10, -0.08
 ABROAD_WIDER = 1.3
@@ -64,6 +66,8 @@ def draw_levels(
     women = np.where(age < 50, WOMEN_YOUNG, WOMEN_OLD) * (sex == FEMALE)
     level: Floats = shared * status[house] + own + curve(COHORT, age) + women
     level += INSTITUTION * (kind[house] == Kind.INSTITUTION)
+    couple = members.having(Role.SPOUSE, Role.PARTNER) & coin(rng, MET_AT_SCHOOL, len(house))
+    level[couple] = level[members.role == Role.HEAD][house[couple]]
     return level
 
 

@@ -6,11 +6,10 @@ import csv
 import gzip
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,8 +18,6 @@ import pyarrow.csv as pacsv
 
 from kinfolk.data.sources.records import BLANK, Codes
 from kinfolk.errors import KinfolkError
-
-Opener = Callable[[], IO[bytes]]
 
 BROKEN = (
     OSError,
@@ -64,48 +61,64 @@ def read_csv_columns(
     `prefer`, only those.
     """
     with readable(path, "CSV"):
-        parts = [_read_part(opener, wanted) for opener in _parts(path, prefer)]
+        parts = [_read_part(path, member, wanted) for member in _members(path, prefer)]
     shared = [name for name in parts[0] if all(name in part for part in parts)]
-    return {name: pa.chunked_array([c for p in parts for c in p[name].chunks]) for name in shared}
+    return {
+        name: pa.chunked_array([c for part in parts for c in part[name].chunks], type=pa.string())
+        for name in shared
+    }
 
 
-def _parts(path: Path, prefer: str) -> list[Opener]:
-    if path.suffix.lower() == ".zip":
-        with zipfile.ZipFile(path) as archive:
-            names = [n for n in archive.namelist() if n.lower().endswith(".csv")]
-        chosen = [n for n in names if PurePosixPath(n).name.lower().startswith(prefer)] or names
-        if not chosen:
-            raise KinfolkError(f"{path.name}: there is no CSV file in it. Check the archive.")
-        return [partial(_open_member, path, name) for name in sorted(chosen)]
-    if path.suffix.lower() == ".gz":
-        return [partial(gzip.open, path, "rb")]  # type: ignore[list-item]
-    return [partial(open, path, "rb")]
+def _members(path: Path, prefer: str) -> list[str]:
+    """The CSV files in an archive; a single nameless one if it is none."""
+    if path.suffix.lower() != ".zip":
+        return [""]
+    with zipfile.ZipFile(path) as archive:
+        names = [n for n in archive.namelist() if n.lower().endswith(".csv")]
+    chosen = [n for n in names if PurePosixPath(n).name.lower().startswith(prefer)] or names
+    if not chosen:
+        raise KinfolkError(f"{path.name}: there is no CSV file in it. Check the archive.")
+    return sorted(chosen)
 
 
-def _open_member(path: Path, name: str) -> IO[bytes]:
-    # The archive object stays alive for as long as the member that is being read.
-    return zipfile.ZipFile(path).open(name)
+@contextmanager
+def _opened(path: Path, member: str) -> Iterator[Any]:
+    if member:
+        with zipfile.ZipFile(path) as archive, archive.open(member) as inside:
+            yield inside
+    elif path.suffix.lower() == ".gz":
+        with gzip.open(path, "rb") as unpacked:
+            yield unpacked
+    else:
+        with path.open("rb") as plain:
+            yield plain
 
 
-def _read_part(opener: Opener, wanted: Collection[str]) -> dict[str, pa.ChunkedArray]:
-    with opener() as file:
+def _read_part(path: Path, member: str, wanted: Collection[str]) -> dict[str, pa.ChunkedArray]:
+    with _opened(path, member) as file:
         line = file.readline().decode("utf-8-sig")
     header = next(csv.reader([line.rstrip("\r\n")]), [])
-    names = {name: name.strip().upper() for name in header}
-    present = [name for name in header if names[name] in wanted]
+    present = {name: name.strip().upper() for name in header if name.strip().upper() in wanted}
     if not present:
         return {}
-    with opener() as file:
+    capitals = [name.strip().upper() for name in header]
+    for name in present.values():
+        if capitals.count(name) > 1:
+            raise KinfolkError(
+                f"{path.name}: the column {name} stands twice in the first line. "
+                "Use the file as it was downloaded."
+            )
+    with _opened(path, member) as file:
         table = pacsv.read_csv(
             file,
             convert_options=pacsv.ConvertOptions(
-                include_columns=present,
+                include_columns=list(present),
                 column_types=dict.fromkeys(present, pa.string()),
                 strings_can_be_null=True,
                 null_values=[""],
             ),
         )
-    return {names[name]: table.column(name) for name in present}
+    return {capital: table.column(name) for name, capital in present.items()}
 
 
 def to_codes(column: pa.ChunkedArray, *, where: str) -> Codes:

@@ -24,11 +24,14 @@ MERGED: Mapping[str, Mapping[str, Mapping[int, int]]] = {
 
 BEYOND: Mapping[str, Mapping[int, int]] = {
     # Top codes differ from state to state, so the last category is open.
-    "ROOMS": {rooms: 14 for rooms in range(15, 31)},
+    "ROOMS": dict.fromkeys(range(15, 31), 14),
     # Before 2005 the nineties had two codes; after 2019 every year adds one.
-    "BUILTYR2": {8: 7, **{code: 24 for code in range(25, 41)}},
+    "BUILTYR2": {8: 7, **dict.fromkeys(range(25, 41), 24)},
 }
 """Codes outside a schema's list that have an evident place in it."""
+
+RELATE: Mapping[int, int] = {code: code for code in range(1, 14)}
+"""The role column keeps every relationship; the schema says which roles it drops."""
 
 
 def table_for(target: str, name: str, attribute: Attribute) -> Mapping[int, int]:
@@ -73,7 +76,9 @@ def known_counties(households: Records, schema: Schema) -> tuple[Records, list[s
 
 def to_target(units: Units, schema: Schema, *, target: str, notes: list[str]) -> SourceTables:
     """Cut IPUMS-coded households and people down to the attributes of a target."""
+    key = schema.individual.group_id
     assert schema.group is not None, "every target has households"  # noqa: S101
+    assert key is not None, "and its people belong to them"  # noqa: S101
     households, county_notes = known_counties(units.households, schema)
     persons = units.persons
     problems: list[Problem] = []
@@ -86,12 +91,12 @@ def to_target(units: Units, schema: Schema, *, target: str, notes: list[str]) ->
 
     groups = columns(households, schema.group.attributes)
     people = columns(persons, schema.individual.attributes)
+    if schema.roles is not None:
+        people[schema.roles.column] = persons.translate(schema.roles.column, RELATE, problems)
     if problems:
         raise DataError("the survey file", problems)
-    if schema.roles is not None:
-        people[schema.roles.column] = persons.columns[schema.roles.column]
     tables = {
         schema.group.table: pa.table({schema.group.id: households.ids, **groups}),
-        schema.individual.table: pa.table({schema.individual.group_id: persons.ids, **people}),
+        schema.individual.table: pa.table({key: persons.ids, **people}),
     }
     return SourceTables(tables=tables, notes=(*notes, *county_notes))

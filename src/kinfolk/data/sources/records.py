@@ -51,9 +51,7 @@ class Records:
         """The same rows with other columns."""
         return Records(name=self.name, ids=self.ids, columns=columns)
 
-    def translate(
-        self, column: str, table: Mapping[int, int], problems: list[Problem]
-    ) -> Codes:
+    def translate(self, column: str, table: Mapping[int, int], problems: list[Problem]) -> Codes:
         """Every code of a column by way of a table; codes that it lacks become problems."""
         codes = self.columns[column]
         keys = np.array(sorted(table), dtype=np.int64)

@@ -1,0 +1,130 @@
+"""`kinfolk queries`: what a schema asks of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+
+from kinfolk.cli.screen import progress, say, table
+from kinfolk.errors import KinfolkError
+from kinfolk.queries.english import describe
+from kinfolk.queries.sensitivity import workload_sensitivities
+from kinfolk.queries.units import Unit, singular
+from kinfolk.queries.workload import FAMILIES, Workload
+from kinfolk.schema import Schema
+
+HELP = """Show the queries a schema asks for: how many, how sensitive, and in words.
+
+No data is needed. By default the schema's own workload is shown; the options choose another one.
+
+\b
+Examples:
+  kinfolk queries schema.yaml
+  kinfolk queries schema.yaml -k 2 --level group --list 20
+  kinfolk queries schema.yaml --attribute sex --attribute agep -k 2 --export queries.csv
+"""
+
+BATCH = 50_000
+
+
+@click.command(help=HELP, short_help="Show the queries a schema asks for.")
+@click.argument("schema", type=click.Path(path_type=Path))
+@click.option("-k", type=int, help="How many attributes a query names.")
+@click.option("--level", "levels", multiple=True, help="group, individual or relation; repeatable.")
+@click.option("--attribute", "attributes", multiple=True, help="Only these; repeatable.")
+@click.option("--list", "shown", type=int, default=0, help="Print this many queries in words.")
+@click.option(
+    "--export", type=click.Path(path_type=Path), help="Write all of them to a .csv or .parquet."
+)
+def queries(
+    schema: Path,
+    k: int | None,
+    levels: tuple[str, ...],
+    attributes: tuple[str, ...],
+    shown: int,
+    export: Path | None,
+) -> None:
+    """See HELP."""
+    declared = Schema.from_yaml(schema)
+    workload = Workload.of(
+        declared, k=k, levels=levels or None, attributes=list(attributes) or None
+    )
+    _summarise(workload)
+    if shown:
+        say()
+        # Evenly spaced, so that every family and block gets its turn.
+        for place in range(min(shown, workload.size)):
+            index = place * workload.size // min(shown, workload.size)
+            say(f"{index:>10,}  {describe(declared, workload.query(index))}")
+    if export is not None:
+        _export(workload, export)
+
+
+def _summarise(workload: Workload) -> None:
+    kinds = dict.fromkeys((block.level, block.relation) for block in workload.blocks)
+    bounds = {unit: workload_sensitivities(workload, unit) for unit in Unit}
+    rows: list[list[str]] = []
+    for level, relation in kinds:
+        chosen = [
+            index
+            for index, block in enumerate(workload.blocks)
+            if (block.level, block.relation) == (level, relation)
+        ]
+        name = FAMILIES[level] + (f" {relation}" if relation else "")
+        row = [name, f"{len(chosen):,}", f"{workload.count(level, relation):,}"]
+        for unit in Unit:
+            parts = [bounds[unit][index] for index in chosen]
+            row.append(f"{max(p.single for p in parts)} / {max(p.l2 for p in parts):.3g}")
+        rows.append(row)
+    rows.append(["all", f"{len(workload.blocks):,}", f"{workload.size:,}", "", ""])
+    tables = workload.schema.table_names
+    units = [f"unit {singular(name)}" for name in (tables[0], tables[-1])]
+    table("Queries", ["family", "marginals", "queries", *units], rows)
+    say("Per unit: the sensitivity of one query / of a whole marginal in L2, in counts; the")
+    say("largest of the family.")
+
+
+def _export(workload: Workload, path: Path) -> None:
+    """Write every query with its number, level, cell and words, batch by batch."""
+    if path.suffix not in (".csv", ".parquet"):
+        raise KinfolkError(f"{path}: the file type is unknown. Name a .csv or a .parquet file.")
+    partial = path.with_name(path.name + ".partial")
+    columns = pa.schema(
+        [
+            ("query", pa.int64()),
+            ("family", pa.string()),
+            ("relation", pa.string()),
+            ("text", pa.string()),
+        ]
+    )
+    opened = (
+        pacsv.CSVWriter(partial, columns)
+        if path.suffix == ".csv"
+        else pq.ParquetWriter(partial, columns)
+    )
+    with progress("Writing the queries", workload.size) as bar, opened as writer:
+        for batch in _batches(workload, columns):
+            writer.write(batch)
+            bar.advance(bar.task_ids[0], batch.num_rows)
+    partial.replace(path)
+    say(f"Wrote {workload.size:,} queries to {path}.")
+
+
+def _batches(workload: Workload, columns: pa.Schema) -> Iterator[pa.Table]:
+    for start in range(0, workload.size, BATCH):
+        numbers = range(start, min(start + BATCH, workload.size))
+        found = [workload.query(index) for index in numbers]
+        yield pa.table(
+            {
+                "query": list(numbers),
+                "family": [FAMILIES[query.block.level] for query in found],
+                "relation": [query.block.relation for query in found],
+                "text": [describe(workload.schema, query) for query in found],
+            },
+            schema=columns,
+        )

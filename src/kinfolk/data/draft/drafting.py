@@ -1,0 +1,283 @@
+"""Two tables -> a draft of their schema.
+
+Guarantee: none. A draft is read off the data and says so in every line; it is a tool for whoever
+holds the data, and no part of a private release.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from kinfolk.data.draft.computed import find_computed
+from kinfolk.data.draft.identifying import Ids, find_ids
+from kinfolk.data.draft.judging import judge
+from kinfolk.data.draft.linked import is_running_number, is_size, names_group, repeats_group_column
+from kinfolk.data.draft.opening import Opened, open_table, safe_name
+from kinfolk.data.draft.page import TableDraft, shown, write_page
+from kinfolk.data.draft.profile import LeftOut, Profile, profile
+from kinfolk.data.draft.roles import RoleGuess, guess_roles, has_role_name
+from kinfolk.data.draft.sdv import Kinds, Metadata, read_metadata
+from kinfolk.data.tables import TableLike
+from kinfolk.errors import KinfolkError
+from kinfolk.schema import Attribute, Schema
+
+LARGEST_GROUP = 255
+"""The largest max_size a schema may have."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draft:
+    """A drafted schema, ready to be written to a file and to be confirmed."""
+
+    text: str
+    """The schema as YAML; it fits the tables it was drafted from."""
+    notes: tuple[str, ...]
+    """What to say on the screen."""
+
+
+def draft_schema(
+    homes: TableLike,
+    people: TableLike,
+    *,
+    group_id: str | None = None,
+    individual_group_id: str | None = None,
+    sdv: Path | None = None,
+) -> Draft:
+    """Draft a schema from a table of groups and a table of individuals.
+
+    `group_id` and `individual_group_id` name the columns that link them; what is not named is
+    guessed. `sdv` is an SDV metadata.json that names tables, ids and kinds of columns.
+
+    >>> import pyarrow as pa
+    >>> homes = pa.table({"hh_id": [7, 8, 9], "cars": [1, 0, 1]})
+    >>> people = pa.table({"hh_id": [8, 7, 8, 9], "sex": ["m", "f", "f", "m"]})
+    >>> draft = draft_schema(homes, people)
+    >>> print(draft.text[draft.text.index("group:"):draft.text.index("individual:")])
+    group:
+      table: households
+      id: hh_id  # READ FROM THE DATA: confirm
+      attributes:
+        cars: {values: [0, 1]}  # READ FROM THE DATA: confirm
+    <BLANKLINE>
+    >>> Schema.from_text(draft.text).domain
+    'drafted'
+    """
+    metadata = read_metadata(sdv) if sdv is not None else None
+    groups_table = open_table(homes, default="households")
+    people_table = open_table(people, default="persons")
+    key, link = group_id, individual_group_id
+    if metadata is not None:
+        key, link = key or metadata.key, link or metadata.link
+        _check_ids(metadata, groups_table, key)
+        _check_ids(metadata, people_table, link)
+    ids = find_ids(groups_table, people_table, key=key, link=link)
+    return _Drafter(groups_table, people_table, ids, metadata).draft()
+
+
+class _Drafter:
+    """Two linked tables, column by column."""
+
+    def __init__(self, homes: Opened, people: Opened, ids: Ids, metadata: Metadata | None) -> None:
+        self.homes, self.people, self.ids, self.metadata = homes, people, ids, metadata
+        self.home_profiles = _profiles(homes)
+        self.people_profiles = _profiles(people)
+
+    def draft(self) -> Draft:
+        """Judge every column, then write it all down."""
+        home_table, people_table = self._table_names()
+        told = self.metadata
+        homes = self._judge_table(self.homes, told.group if told else None, people=False)
+        people = self._judge_table(self.people, told.individual if told else None, people=True)
+        drafted = TableDraft(table=people_table, columns=people)
+        if not drafted.attributes:
+            raise KinfolkError(_nothing_left(self.people.name, drafted))
+        roles = guess_roles(_kept(self.people_profiles, people), self.ids.groups)
+        computed = find_computed(
+            _kept(self.home_profiles, homes),
+            _kept(self.people_profiles, people),
+            self.ids.groups,
+            roles.heads if roles else None,
+        )
+        group = TableDraft(table=home_table, columns=homes, computed=computed)
+        text = write_page(
+            group,
+            drafted,
+            key=self.ids.key,
+            link=self.ids.link,
+            ids_read=self.ids.guessed,
+            max_size=self._max_size(),
+            count=_free_name("COUNT", {*group.attributes, *drafted.attributes}),
+            roles=roles,
+        )
+        Schema.from_text(text, name="the draft")
+        return Draft(text=text, notes=tuple(self._notes(group, drafted, roles)))
+
+    def _table_names(self) -> tuple[str, str]:
+        names = (self.homes.table, self.people.table)
+        if self.metadata is not None:
+            told = (self.metadata.group_table, self.metadata.individual_table)
+            names = (safe_name(told[0]) or "households", safe_name(told[1]) or "persons")
+        # Two names that differ only in case would be one file on some systems.
+        same = names[0].lower() == names[1].lower()
+        return ("households", "persons") if same else names
+
+    def _judge_table(
+        self, opened: Opened, kinds: Kinds | None, *, people: bool
+    ) -> dict[str, Attribute | LeftOut]:
+        profiles = self.people_profiles if people else self.home_profiles
+        key = self.ids.link if people else self.ids.key
+        judged: dict[str, Attribute | LeftOut] = {}
+        for name in opened.order:
+            if name == key:
+                continue
+            told = "unknown" if kinds is None else kinds.get(name, _UNTOLD)
+            found = profiles[name]
+            if isinstance(told, LeftOut):
+                judged[name] = told
+            elif isinstance(found, LeftOut):
+                judged[name] = found
+            else:
+                known = None if told == "unknown" else told
+                judged[name] = self._structure(found, people=people) or judge(found, told=known)
+        return judged
+
+    def _structure(self, column: Profile, *, people: bool) -> LeftOut | None:
+        """What the column turns out to be from the way the tables are linked."""
+        groups = self.ids.groups
+        if len(column.tally) == 1 and not column.blanks:
+            return None
+        if not people:
+            return is_size(column, groups, people=False)
+        same_name = self.home_profiles.get(column.name)
+        other = same_name if isinstance(same_name, Profile) else None
+        running = None if has_role_name(column.name) else is_running_number(column, groups)
+        return (
+            is_size(column, groups, people=True)
+            or running
+            or repeats_group_column(column, other, groups, self._table_names()[0])
+            or names_group(column, groups)
+        )
+
+    def _max_size(self) -> int:
+        sizes = self.ids.groups.sizes
+        if sizes[sizes > 0].min() > LARGEST_GROUP:
+            raise KinfolkError(
+                f"{self.people.name}: every group has more than {LARGEST_GROUP} members by "
+                f"{self.ids.link}. Name the right columns with --id and --group-id."
+            )
+        return min(int(sizes.max()), LARGEST_GROUP)
+
+    def _notes(self, homes: TableDraft, people: TableDraft, roles: RoleGuess | None) -> list[str]:
+        notes = [
+            "This draft was read off the data. Used as it is, the domain depends on the data, and "
+            "that leaks: a rare value is listed only because somebody has it.",
+            "To confirm it, compare every line marked READ FROM THE DATA with the codebook, widen "
+            "bins and max_size to public limits, remove the markers, and set `domain: declared`.",
+        ]
+        how = "guessed" if self.ids.guessed else "as given"
+        notes.append(
+            f"Ids ({how}): {shown(self.ids.key)} in {self.homes.name}, {shown(self.ids.link)} in "
+            f"{self.people.name}."
+        )
+        for opened, table in ((self.homes, homes), (self.people, people)):
+            out = table.left_out
+            more = f" and {len(out) - 8} more" if len(out) > 8 else ""
+            names = ", ".join(shown(name) for name in list(out)[:8])
+            left = f"; left out, with the reason in the file: {names}{more}" if out else ""
+            notes.append(f"{opened.name}: {_count(len(table.attributes), 'attribute')}{left}.")
+        notes += self._suggestions(homes, roles)
+        return notes + self._warnings()
+
+    def _suggestions(self, homes: TableDraft, roles: RoleGuess | None) -> list[str]:
+        notes = []
+        if roles is not None:
+            notes.append(
+                f"{shown(roles.column)} looks like it says who somebody is in the group; the file "
+                "suggests roles in comments."
+            )
+        if homes.computed:
+            names = ", ".join(shown(name) for name in homes.computed)
+            notes.append(f"Look computed from the members: {names}. If so, add `derived: true`.")
+        return notes
+
+    def _warnings(self) -> list[str]:
+        notes = []
+        sizes = self.ids.groups.sizes
+        empty = int(np.count_nonzero(sizes == 0))
+        if empty:
+            verb = "has" if empty == 1 else "have"
+            notes.append(
+                f"{_count(empty, 'group')} of {self.homes.name} {verb} nobody in "
+                f"{self.people.name}; `kinfolk validate` will refuse that. Drop such groups first."
+            )
+        if sizes.max() > LARGEST_GROUP:
+            notes.append(
+                f"Some groups have more than {LARGEST_GROUP} members, the most a schema allows; "
+                "they will be dropped. Check that the ids are right."
+            )
+        for opened, kinds in self._told():
+            gone = [name for name in kinds if name not in opened.order]
+            if gone:
+                names = ", ".join(shown(name) for name in gone)
+                notes.append(f"The metadata names columns that {opened.name} lacks: {names}.")
+        return notes
+
+    def _told(self) -> list[tuple[Opened, Kinds]]:
+        if self.metadata is None:
+            return []
+        return [(self.homes, self.metadata.group), (self.people, self.metadata.individual)]
+
+
+def _check_ids(metadata: Metadata, opened: Opened, column: str) -> None:
+    """The id that the metadata names must be in the table."""
+    if column not in opened.order and column in (metadata.key, metadata.link):
+        raise KinfolkError(
+            f"{metadata.file} says that {column!r} links the tables; {opened.name} has no such "
+            f"column. Pass {metadata.group_table} first, then {metadata.individual_table}."
+        )
+
+
+_UNTOLD = LeftOut("the metadata does not name it")
+
+
+def _profiles(opened: Opened) -> dict[str, Profile | LeftOut]:
+    found: dict[str, Profile | LeftOut] = {}
+    for name in opened.order:
+        if name in opened.unreadable:
+            found[name] = LeftOut(opened.unreadable[name])
+        else:
+            column = opened.source.columns[name]
+            found[name] = profile(name, column, untyped=opened.source.untyped)
+    return found
+
+
+def _kept(
+    profiles: dict[str, Profile | LeftOut], judged: dict[str, Attribute | LeftOut]
+) -> dict[str, Profile]:
+    """The profiles of the columns that became attributes."""
+    return {
+        name: found
+        for name, found in profiles.items()
+        if isinstance(found, Profile) and not isinstance(judged.get(name, _UNTOLD), LeftOut)
+    }
+
+
+def _nothing_left(name: str, draft: TableDraft) -> str:
+    reasons = "; ".join(f"{shown(n)}: {out.why}" for n, out in list(draft.left_out.items())[:5])
+    what = f"no column can be an attribute ({reasons})" if reasons else "it has only the id"
+    return (
+        f"{name}: {what}. A schema needs at least one column of the individuals; add or mend one."
+    )
+
+
+def _free_name(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name = f"GROUP_{name}"
+    return name
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

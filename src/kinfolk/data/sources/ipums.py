@@ -1,0 +1,208 @@
+"""IPUMS USA extracts: fixed-width with a codebook, or CSV; rectangular or hierarchical."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kinfolk.data.sources.csv_columns import listed, read_csv_columns, to_codes
+from kinfolk.data.sources.fixed_width import RECTYPE, read_codebook, read_fixed_width
+from kinfolk.data.sources.recode import to_target
+from kinfolk.data.sources.records import BLANK, Codes, Records, SourceTables, Units, link
+from kinfolk.data.sources.shipped import target_schema
+from kinfolk.errors import KinfolkError
+from kinfolk.schema import Schema
+
+VACANT, HOUSEHOLDS, QUARTERS = (0,), (1, 2, 5), (3, 4)
+"""Codes of GQ: vacant units; households under the definitions of 1970, 1990, 2000; quarters."""
+
+SAMPLE_SPACE = 10**9
+"""SERIAL has at most eight digits, so SAMPLE times this plus SERIAL is unique."""
+
+Level = Mapping[str, Codes]
+
+
+def variables(target: str = "acs") -> tuple[str, ...]:
+    """The IPUMS variables to tick in an extract for a target.
+
+    Those IPUMS adds by itself (YEAR, SAMPLE, SERIAL, GQ, PERNUM and weights) are not listed.
+
+    >>> variables("acs-red")
+    ('METRO', 'OWNERSHP', 'FARM', 'FOODSTMP', 'SEX', 'AGE', 'EMPSTAT', 'MARST')
+    """
+    schema = target_schema(target)
+    return (*_household_variables(schema), *_person_variables(schema))
+
+
+def _household_variables(schema: Schema) -> tuple[str, ...]:
+    names = tuple(schema.group.attributes) if schema.group else ()
+    # County codes repeat from state to state.
+    return (*names, "STATEFIP") if "COUNTYFIP" in names else names
+
+
+def _person_variables(schema: Schema) -> tuple[str, ...]:
+    role = (schema.roles.column,) if schema.roles else ()
+    return (*schema.individual.attributes, *role)
+
+
+def read_ipums(
+    path: str | Path,
+    *,
+    ddi: str | Path | None = None,
+    target: str = "acs",
+    group_quarters: bool = False,
+) -> SourceTables:
+    """Read an IPUMS USA extract into the tables of a shipped schema.
+
+    - `path`: the data file (.dat, .dat.gz, .csv or .csv.gz), or the codebook (.xml) beside it.
+    - `ddi`: the codebook of a fixed-width file; by default the .xml file of the same name.
+    - `target`: which schema to fill: acs, acs-red or acs-rel.
+    - `group_quarters`: whether to keep people in group quarters, each as a household of one, as
+      the paper's counts suggest it did. Not for acs-rel, where every household has a head.
+
+    The tables are `households` and `persons`. Households larger than the schema's max_size are
+    still there; encoding treats them as `oversize` says.
+    """
+    schema = target_schema(target)
+    refuse_quarters(schema, target, group_quarters=group_quarters)
+    data, codebook = _files(Path(path), Path(ddi) if ddi is not None else None)
+    wanted = {"SAMPLE", "SERIAL", "GQ", RECTYPE}
+    wanted.update(_household_variables(schema), _person_variables(schema))
+    levels: Mapping[str, Level]
+    if codebook is None:
+        levels = _csv_levels(data, wanted)
+    else:
+        levels = read_fixed_width(data, read_codebook(codebook), wanted)
+    _check_variables(data.name, levels, schema, target)
+    units, notes = _units(data.name, levels)
+    units, left_out = _choose(units, group_quarters=group_quarters)
+    return to_target(units, schema, target=target, notes=[*notes, *left_out])
+
+
+def refuse_quarters(schema: Schema, target: str, *, group_quarters: bool) -> None:
+    """Group quarters have no head, so a schema with roles cannot hold them."""
+    if group_quarters and schema.roles is not None:
+        raise KinfolkError(
+            f"group quarters cannot be kept for {target}: nobody there is the head of a household. "
+            "Leave group_quarters out, or use the target acs."
+        )
+
+
+def _files(path: Path, ddi: Path | None) -> tuple[Path, Path | None]:
+    """The data file and, where one is needed, its codebook."""
+    name = path.name.lower()
+    if name.endswith(".xml"):
+        beside = [path.with_suffix(s) for s in (".dat.gz", ".dat", ".csv.gz", ".csv")]
+        found = next((file for file in beside if file.exists()), None)
+        if found is None:
+            tried = listed([file.name for file in beside])
+            raise KinfolkError(
+                f"{path}: this is a codebook, and no data file lies beside it ({tried}). "
+                "Name the data file, and the codebook with ddi."
+            )
+        return found, path if ".dat" in found.name else None
+    if name.endswith((".csv", ".csv.gz")):
+        return path, None
+    if name.endswith((".dat", ".dat.gz")):
+        stem = path.name[: name.rindex(".dat")]
+        codebook = ddi if ddi is not None else path.with_name(f"{stem}.xml")
+        if not codebook.exists():
+            raise KinfolkError(
+                f"{path.name}: a fixed-width extract needs its codebook, and {codebook} does not "
+                "exist. Download the DDI file beside the extract and name it with ddi."
+            )
+        return path, codebook
+    raise KinfolkError(
+        f"{path}: the file type is unknown. An IPUMS extract ends in .dat, .dat.gz, .csv or "
+        ".csv.gz; make the extract in one of these formats."
+    )
+
+
+def _csv_levels(path: Path, wanted: set[str]) -> dict[str, Level]:
+    columns = read_csv_columns(path, wanted)
+    kind = columns.pop(RECTYPE, None)
+    codes = {n: to_codes(c, where=f"{path.name}, column {n}") for n, c in columns.items()}
+    if kind is None:
+        return {"": codes}
+    masks = {r: np.asarray(pc.fill_null(pc.equal(kind, r), False)) for r in ("H", "P")}
+    return {r: {n: c[mask] for n, c in codes.items()} for r, mask in masks.items()}
+
+
+def _check_variables(name: str, levels: Mapping[str, Level], schema: Schema, target: str) -> None:
+    """Name everything the extract lacks in one message."""
+    households = levels[""] if "" in levels else levels["H"]
+    persons = levels[""] if "" in levels else levels["P"]
+    lacking = [v for v in ("SERIAL", "GQ", *_household_variables(schema)) if v not in households]
+    lacking += [v for v in _person_variables(schema) if v not in persons]
+    if "SERIAL" not in persons and "SERIAL" not in lacking:
+        lacking.insert(0, "SERIAL")
+    if lacking:
+        raise KinfolkError(
+            f"{name}: the extract lacks {listed(lacking)}, which the target {target} needs. At "
+            "usa.ipums.org choose Revise for the extract, add these variables to the data cart, "
+            "and submit it again."
+        )
+    if not len(persons["SERIAL"]):
+        raise KinfolkError(f"{name}: there are no people in it. Make an extract with person data.")
+    blank = sum(int((level["SERIAL"] == BLANK).sum()) for level in (households, persons))
+    if blank:
+        raise KinfolkError(f"{name}: SERIAL is blank on {blank:,} rows. Download the file again.")
+
+
+def _units(name: str, levels: Mapping[str, Level]) -> tuple[Units, list[str]]:
+    if "" in levels:
+        level = levels[""]
+        keys, notes = _keys(level, level)
+        # Household variables are repeated on every person; the first one speaks for all.
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        persons = Records(name=name, ids=pa.array(keys), columns=level)
+        home = rank[inverse].astype(np.int64)
+        return Units(households=persons.take(first[order]), persons=persons, home=home), notes
+    keys, notes = _keys(levels["H"], levels["P"])
+    person_keys, _ = _keys(levels["P"], levels["H"])
+    households = Records(name=name, ids=pa.array(keys), columns=levels["H"])
+    persons = Records(name=name, ids=pa.array(person_keys), columns=levels["P"])
+    home = link(households.ids, persons.ids, names=(name, name), key="SERIAL")
+    return Units(households=households, persons=persons, home=home), notes
+
+
+def _keys(level: Level, other: Level) -> tuple[Codes, list[str]]:
+    """The household number of each row; where samples are pooled, led by the sample's."""
+    serial = level["SERIAL"]
+    if "SAMPLE" not in level or "SAMPLE" not in other:
+        return serial, []
+    samples = np.union1d(level["SAMPLE"], other["SAMPLE"])
+    if len(samples) < 2 or BLANK in samples:
+        return serial, []
+    note = (
+        f"the extract pools the samples {listed([str(s) for s in samples.tolist()])}; SERIAL is "
+        "SAMPLE followed by the household's number, since numbers repeat from sample to sample."
+    )
+    return level["SAMPLE"] * SAMPLE_SPACE + serial, [note]
+
+
+def _choose(units: Units, *, group_quarters: bool) -> tuple[Units, list[str]]:
+    """Leave out vacant units and, unless wanted, group quarters; say how many."""
+    status = units.households.columns["GQ"]
+    notes = []
+    vacant = int(np.isin(status, VACANT).sum())
+    if vacant:
+        notes.append(f"left out {vacant:,} vacant units.")
+    quarters = np.isin(status, QUARTERS)
+    if quarters.any() and not group_quarters:
+        people = int(quarters[units.home].sum())
+        notes.append(f"left out {people:,} people in group quarters (GQ 3 and 4).")
+    kept = units.keep(np.isin(status, HOUSEHOLDS) | (quarters & group_quarters))
+    if not len(kept.persons.ids):
+        raise KinfolkError(
+            f"{units.households.name}: no household is left after leaving out vacant units and "
+            "group quarters (variable GQ). Use a sample with households."
+        )
+    return kept, notes

@@ -1,0 +1,1 @@
+"""The queries: which there are, their exact answers, and how much one unit can change them."""

@@ -1,0 +1,183 @@
+"""How much the answers can change when one unit of privacy changes.
+
+The neighbours are those of `queries.units`: one whole group replaced by any other, or one person's
+attributes replaced in place while every size, role and own attribute of a group stays. All values
+are in counts, and exact integers: the L2 sensitivity is kept as its square.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from kinfolk.queries.contributions import (
+    Contribution,
+    group_contribution,
+    largest,
+    person_shares,
+)
+from kinfolk.queries.units import Unit
+from kinfolk.queries.workload import Block, Workload
+from kinfolk.schema import Schema
+
+WEIGHT_SCALE = 2520
+"""Size weights are multiples of 1/2520, which holds 1/1 to 1/10 exactly."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sensitivity:
+    """The most that one unit's change moves a block's counts."""
+
+    single: int
+    """One query."""
+    l1: int
+    """The whole marginal, in the sum of absolute changes."""
+    l2_squared: int
+    """The whole marginal, in the sum of squared changes."""
+
+    @property
+    def l2(self) -> float:
+        """The whole marginal, as a Euclidean distance."""
+        return math.sqrt(self.l2_squared)
+
+
+def sensitivity(
+    schema: Schema,
+    block: Block,
+    unit: Unit,
+    *,
+    weights: npt.NDArray[np.int64] | None = None,
+) -> Sensitivity:
+    """The sensitivity of one block; `weights` is what a group of each size adds, (sizes + 1,).
+
+    Guarantee: for every pair of neighbours under `unit`, no query of the block changes by more than
+    `single`, and the block as a whole by no more than `l1` and sqrt(`l2_squared`).
+
+    >>> from kinfolk.datasets import load_schema
+    >>> schema = load_schema("acs-rel")
+    >>> married = Workload.of(schema, levels=["relation"]).blocks[0]
+    >>> sensitivity(schema, married, Unit.GROUP).single, married.relation
+    (2, 'married_to')
+    """
+    whole = unit is Unit.GROUP or _touches_derived(schema, block)
+    found: list[Sensitivity] = []
+    for composition in schema.compositions:
+        weight = 1 if weights is None else int(weights[sum(composition)])
+        if whole:
+            found.append(_scale(_replaced(schema, block, composition), weight))
+        else:
+            found += [_scale(part, weight) for part in _in_place(schema, block, composition)]
+    return Sensitivity(
+        single=max((part.single for part in found), default=0),
+        l1=max((part.l1 for part in found), default=0),
+        l2_squared=max((part.l2_squared for part in found), default=0),
+    )
+
+
+def total_sensitivity(parts: Iterable[Sensitivity]) -> Sensitivity:
+    """Several blocks released together: the most that one unit moves all of them."""
+    blocks = list(parts)
+    return Sensitivity(
+        single=max((part.single for part in blocks), default=0),
+        l1=sum(part.l1 for part in blocks),
+        l2_squared=sum(part.l2_squared for part in blocks),
+    )
+
+
+def size_weights(schema: Schema, block: Block) -> npt.NDArray[np.int64]:
+    """What a group of each size adds, so that no size dominates: (sizes + 1,) integers.
+
+    A group of size s adds 1 / (the largest norm such a group can have), in units of 1/2520 and
+    rounded down. For an individual block that is 1/s, for a group block 1/sqrt(s): every group then
+    moves the marginal by at most one unit, instead of up to M.
+
+    >>> from kinfolk.datasets import load_schema
+    >>> workload = Workload.of(load_schema("acs-red"), k=1, attributes=["AGE"])
+    >>> [size_weights(workload.schema, block).tolist() for block in workload.blocks]
+    [[0, 2520, 1781, 1781], [0, 2520, 1260, 840]]
+    """
+    weights = np.zeros(schema.size_limit + 1, np.int64)
+    for size in schema.sizes:
+        compositions = [c for c in schema.compositions if sum(c) == size]
+        norm = largest(group_contribution(schema, block, c) for c in compositions).l2_squared
+        # floor(scale / sqrt(norm)), in integers; a size that adds nothing gets the full weight.
+        weights[size] = math.isqrt(WEIGHT_SCALE**2 // norm) if norm else WEIGHT_SCALE
+    return weights
+
+
+def _touches_derived(schema: Schema, block: Block) -> bool:
+    """Whether a group attribute of the block is computed from the members."""
+    attributes = list(schema.group_attributes.values())
+    return any(p < len(attributes) and attributes[p].derived for p in block.group)
+
+
+def _replaced(schema: Schema, block: Block, composition: tuple[int, ...]) -> Sensitivity:
+    """One whole group by another: what the old one had is gone, what the new one has is there.
+
+    Both are non-negative, so the change is at most the larger of the two in any cell, and their sum
+    (of absolutes, of squares) overall; two groups in different cells attain it.
+    """
+    part: Contribution = group_contribution(schema, block, composition)
+    return Sensitivity(single=part.single, l1=2 * part.l1, l2_squared=2 * part.l2_squared)
+
+
+def _in_place(schema: Schema, block: Block, composition: tuple[int, ...]) -> list[Sensitivity]:
+    """One person's attributes by others, in a group that otherwise stays as it is."""
+    if block.level != "relation":
+        # The person leaves one cell and enters another; without individual attributes, neither.
+        moved = 1 if block.individual_cells > 1 else 0
+        return [Sensitivity(single=moved, l1=2 * moved, l2_squared=2 * moved)]
+    found: list[Sensitivity] = []
+    # Without attributes of their own, those who ask cannot be told apart by their values.
+    asks = block.individual_cells > 1
+    for share in person_shares(schema, block, composition):
+        asked = share.asked if asks else 0
+        l1 = (share.asked_l1 if asks else 0) + share.seen
+        squares = (share.asked_l2_squared if asks else 0) + share.seen**2
+        # Old and new values each fill a row (as somebody who asks) and a column (as a relative).
+        # Row and column meet in one cell, and can reinforce each other for the old values or for
+        # the new ones, but where they do for one they cancel for the other: 2ab once, not twice.
+        l2_squared = 2 * squares + 2 * asked * share.seen
+        found.append(Sensitivity(single=asked + share.seen, l1=2 * l1, l2_squared=l2_squared))
+    return found
+
+
+def _scale(part: Sensitivity, weight: int) -> Sensitivity:
+    return Sensitivity(
+        single=part.single * weight, l1=part.l1 * weight, l2_squared=part.l2_squared * weight**2
+    )
+
+
+def workload_sensitivities(
+    workload: Workload, unit: Unit, *, weights: npt.NDArray[np.int64] | None = None
+) -> list[Sensitivity]:
+    """The sensitivity of every block; `weights` is (blocks, sizes + 1)."""
+    known: dict[object, Sensitivity] = {}
+    found: list[Sensitivity] = []
+    for index, block in enumerate(workload.blocks):
+        row = None if weights is None else weights[index]
+        key = (_kind(workload.schema, block), None if row is None else row.tobytes())
+        if key not in known:
+            known[key] = sensitivity(workload.schema, block, unit, weights=row)
+        found.append(known[key])
+    return found
+
+
+def workload_weights(workload: Workload) -> npt.NDArray[np.int64]:
+    """The size weights of every block: (blocks, sizes + 1) integers."""
+    known: dict[object, npt.NDArray[np.int64]] = {}
+    for block in workload.blocks:
+        kind = _kind(workload.schema, block)
+        if kind not in known:
+            known[kind] = size_weights(workload.schema, block)
+    return np.array([known[_kind(workload.schema, block)] for block in workload.blocks])
+
+
+def _kind(schema: Schema, block: Block) -> tuple[object, ...]:
+    """Everything about a block that its sensitivity depends on."""
+    cells = (block.individual_cells, block.relative_cells)
+    return (block.level, block.relation, *cells, _touches_derived(schema, block))

@@ -1,0 +1,248 @@
+"""The workload: blocks of integer cells, one block per marginal.
+
+A block names a set of attributes at one level; its cells are all combinations of their values, in
+mixed radix with the last attribute fastest. A million queries are a few hundred blocks, so a
+workload costs kilobytes; query number i is cell i - offset of the block that holds it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from kinfolk.errors import KinfolkError
+from kinfolk.schema import Schema
+from kinfolk.schema.findings import did_you_mean
+from kinfolk.schema.names import AttributeNames
+from kinfolk.schema.schema import LEVELS
+
+FAMILIES = {"group": "Q_G", "individual": "Q_I", "relation": "Q_R"}
+"""What the paper calls the queries of each level."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """One marginal: all queries over one set of attributes at one level.
+
+    group level       share of groups with the group part that contain somebody with the other part
+    individual level  share of individuals with the individual part in groups with the group part
+    relation level    the same, who have a relative with the relative part
+    """
+
+    level: str
+    """group, individual or relation."""
+    relation: str | None
+    """The relation's name, at the relation level."""
+    group: tuple[int, ...]
+    """Group attributes by position; the position after the last one is the group's size."""
+    individual: tuple[int, ...]
+    """Individual attributes by position."""
+    relative: tuple[int, ...]
+    """The relative's attributes by position, at the relation level."""
+    shape: tuple[int, ...]
+    """Categories per attribute: group, then individual, then relative."""
+    weight: float = 1.0
+    """How much the block's errors matter; chosen by the user, public."""
+
+    @cached_property
+    def cells(self) -> int:
+        """The number of queries in the block."""
+        return math.prod(self.shape)
+
+    @property
+    def group_cells(self) -> int:
+        """Cells of the group part alone."""
+        return math.prod(self.shape[: len(self.group)])
+
+    @property
+    def individual_cells(self) -> int:
+        """Cells of the individual part alone."""
+        start = len(self.group)
+        return math.prod(self.shape[start : start + len(self.individual)])
+
+    @property
+    def relative_cells(self) -> int:
+        """Cells of the relative's part alone."""
+        return math.prod(self.shape[len(self.group) + len(self.individual) :])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query:
+    """One query: a block and a cell of it."""
+
+    block: Block
+    codes: tuple[int, ...]
+    """The category of each of the block's attributes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workload:
+    """Blocks laid end to end in one vector of answers.
+
+    >>> from kinfolk.datasets import load_schema
+    >>> workload = Workload.of(load_schema("acs-red"))
+    >>> workload.size, {level: workload.count(level) for level in ("group", "individual")}
+    (2666, {'group': 1333, 'individual': 1333})
+    """
+
+    schema: Schema
+    blocks: tuple[Block, ...]
+
+    @classmethod
+    def of(
+        cls,
+        schema: Schema,
+        *,
+        k: int | None = None,
+        levels: Sequence[str] | None = None,
+        attributes: Sequence[str] | None = None,
+        sets: Sequence[Sequence[str]] | None = None,
+    ) -> Workload:
+        """All sets of `k` attributes at the given levels; by default what the schema asks for.
+
+        `attributes` keeps only sets made of these; `sets` lists the attribute sets themselves,
+        whatever their size. An attribute that both tables have is written `table.name`.
+        """
+        spec = schema.workload
+        names = AttributeNames(schema)
+        chosen_levels = spec.levels if levels is None else tuple(levels)
+        chosen_sets = spec.sets if sets is None and attributes is None and k is None else sets
+        _check_levels(schema, chosen_levels)
+        listed = dict.fromkeys(
+            tuple(sorted({names.find(name) for name in one})) for one in chosen_sets or ()
+        )
+        allowed = spec.attributes if attributes is None else attributes
+        positions = sorted({names.find(name) for name in allowed}) if allowed else names.all
+        order = spec.k if k is None else k
+        if not listed and not 1 <= order <= len(positions):
+            raise KinfolkError(
+                f"k = {order}, but there are {len(positions)} attributes to choose from. "
+                f"Use k from 1 to {len(positions)}."
+            )
+        blocks: list[Block] = []
+        for level in chosen_levels:
+            weight = float(spec.weights.get(level, 1.0))
+            for relation in schema.relations if level == "relation" else (None,):
+                if listed:
+                    parts = _split_sets(level, names, list(listed))
+                else:
+                    parts = _parts(level, names, positions, order)
+                blocks += [_block(names, level, relation, part, weight) for part in parts]
+        if not blocks:
+            raise KinfolkError(
+                "the workload is empty: no query fits the levels and attributes. "
+                "A relation query needs an individual attribute."
+            )
+        return cls(schema=schema, blocks=tuple(blocks))
+
+    @cached_property
+    def offsets(self) -> tuple[int, ...]:
+        """Where each block begins in the vector of answers; the last entry is its length."""
+        return (0, *itertools.accumulate(block.cells for block in self.blocks))
+
+    @property
+    def size(self) -> int:
+        """The number of queries."""
+        return self.offsets[-1]
+
+    def count(self, level: str, relation: str | None = None) -> int:
+        """The number of queries of a level, or of one of its relations."""
+        return sum(
+            block.cells
+            for block in self.blocks
+            if block.level == level and relation in (None, block.relation)
+        )
+
+    def slices(self) -> Iterator[tuple[Block, slice]]:
+        """Every block with its place in the vector of answers."""
+        for block, start in zip(self.blocks, self.offsets, strict=False):
+            yield block, slice(start, start + block.cells)
+
+    def query(self, index: int) -> Query:
+        """Query number `index`.
+
+        >>> from kinfolk.datasets import load_schema
+        >>> Workload.of(load_schema("acs-red")).query(1).codes
+        (0, 0, 1)
+        """
+        if not 0 <= index < self.size:
+            raise KinfolkError(f"query {index}: there are queries 0 to {self.size - 1}.")
+        position = bisect_right(self.offsets, index) - 1
+        block, rest = self.blocks[position], index - self.offsets[position]
+        codes: list[int] = []
+        for size in reversed(block.shape):
+            rest, code = divmod(rest, size)
+            codes.append(code)
+        return Query(block=block, codes=tuple(reversed(codes)))
+
+    def index(self, query: Query) -> int:
+        """The number of a query; undoes `query`."""
+        cell = 0
+        for size, code in zip(query.block.shape, query.codes, strict=True):
+            cell = cell * size + code
+        return self.offsets[self.blocks.index(query.block)] + cell
+
+    def __repr__(self) -> str:
+        parts = [f"{self.count(level):,} {level}" for level in LEVELS if self.count(level)]
+        return f"Workload({self.size:,} queries in {len(self.blocks):,} blocks: {', '.join(parts)})"
+
+
+def _check_levels(schema: Schema, levels: Sequence[str]) -> None:
+    for level in levels:
+        if level not in LEVELS:
+            raise KinfolkError(f"level {level!r} is unknown. {did_you_mean(level, LEVELS)}")
+        if level == "relation" and not schema.relations:
+            raise KinfolkError(
+                "relation queries need roles and relations, and the schema declares none. "
+                "Declare `roles:` and `relations:`, or leave the level out."
+            )
+
+
+Part = tuple[tuple[int, ...], tuple[int, ...]]
+"""Positions of the own attributes (group and individual together) and of the relative's."""
+
+
+def _parts(level: str, names: AttributeNames, positions: Sequence[int], k: int) -> Iterator[Part]:
+    """All ways to name k attributes; a relative's may repeat the person's own."""
+    if level != "relation":
+        yield from ((own, ()) for own in itertools.combinations(positions, k))
+        return
+    personal = [position for position in positions if names.is_individual(position)]
+    for number in range(1, k + 1):
+        for own in itertools.combinations(positions, k - number):
+            for relative in itertools.combinations(personal, number):
+                yield own, relative
+
+
+def _split_sets(
+    level: str, names: AttributeNames, sets: Sequence[tuple[int, ...]]
+) -> Iterator[Part]:
+    """Listed attribute sets; at the relation level with every choice of the relative's part."""
+    for one in sets:
+        if level != "relation":
+            yield one, ()
+            continue
+        personal = [position for position in one if names.is_individual(position)]
+        for number in range(1, len(personal) + 1):
+            for relative in itertools.combinations(personal, number):
+                yield tuple(p for p in one if p not in relative), relative
+
+
+def _block(
+    names: AttributeNames, level: str, relation: str | None, part: Part, weight: float
+) -> Block:
+    own, relative = part
+    first = names.first_individual
+    return Block(
+        level=level,
+        relation=relation,
+        group=tuple(p for p in own if p < first),
+        individual=tuple(p - first for p in own if p >= first),
+        relative=tuple(p - first for p in relative),
+        shape=tuple(names.size(p) for p in (*own, *relative)),
+        weight=weight,
+    )

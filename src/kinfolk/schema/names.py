@@ -1,0 +1,81 @@
+"""How attributes are called where a list names them: in a workload, or on the command line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kinfolk.errors import KinfolkError
+from kinfolk.schema.findings import did_you_mean
+
+if TYPE_CHECKING:
+    from kinfolk.schema.schema import Schema
+
+
+class UnknownAttributeError(KinfolkError):
+    """A name that means no attribute, or more than one."""
+
+    def __init__(self, what: str, fix: str) -> None:
+        self.what, self.fix = what, fix
+        super().__init__(f"{what} {fix}")
+
+
+@dataclass(frozen=True)
+class AttributeNames:
+    """Attribute names -> positions: 0..g-1 group, g the size, then the individual ones."""
+
+    schema: Schema
+
+    @property
+    def first_individual(self) -> int:
+        """The position of the first individual attribute."""
+        return len(self.schema.group_attributes) + 1
+
+    def is_individual(self, position: int) -> bool:
+        """Whether a position is an individual attribute's."""
+        return position >= self.first_individual
+
+    def size(self, position: int) -> int:
+        """How many categories the attribute at a position has."""
+        group = list(self.schema.group_attributes.values())
+        if position < len(group):
+            return group[position].size
+        if position == len(group):
+            return len(self.schema.sizes)
+        return list(self.schema.individual_attributes.values())[position - len(group) - 1].size
+
+    @property
+    def all(self) -> list[int]:
+        """Every position; flat data has no group part and no size."""
+        group = len(self.schema.group_attributes)
+        first = 0 if self.schema.group is not None else group + 1
+        return list(range(first, group + 1 + len(self.schema.individual_attributes)))
+
+    def find(self, name: str) -> int:
+        """The position of an attribute, or of the size."""
+        places = self.places()
+        found = places.get(name, [])
+        if len(found) == 1:
+            return found[0]
+        if found:
+            tables = " or ".join(f"{table}.{name}" for table in self.schema.table_names)
+            raise UnknownAttributeError(
+                f"attribute {name!r} is in both tables.", f"Write {tables}."
+            )
+        hint = did_you_mean(name, places)
+        raise UnknownAttributeError(f"attribute {name!r} is unknown.", hint)
+
+    def places(self) -> dict[str, list[int]]:
+        """Every name an attribute may be called by, and the positions it means."""
+        group, individual = self.schema.group_attributes, self.schema.individual_attributes
+        places: dict[str, list[int]] = {}
+        if self.schema.group is not None:
+            for position, name in enumerate(group):
+                places.setdefault(name, []).append(position)
+            places.setdefault(self.schema.count, []).append(len(group))
+        for position, name in enumerate(individual, start=len(group) + 1):
+            places.setdefault(name, []).append(position)
+        for name in [name for name, found in places.items() if len(found) > 1]:
+            for table, position in zip(self.schema.table_names, places[name], strict=False):
+                places[f"{table}.{name}"] = [position]
+        return places

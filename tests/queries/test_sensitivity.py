@@ -1,0 +1,252 @@
+"""No pair of neighbours moves the answers further than stated; some pair moves them that far."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from generators import FAMILY, RELATIONS, random_dataset, schemas
+from kinfolk.data.encoded import Encoded
+from kinfolk.queries.counting import count
+from kinfolk.queries.sensitivity import (
+    Sensitivity,
+    sensitivity,
+    size_weights,
+    total_sensitivity,
+    workload_sensitivities,
+    workload_weights,
+)
+from kinfolk.queries.units import Unit
+from kinfolk.queries.workload import Workload
+from kinfolk.schema import Role, Roles, Schema
+
+Weights = np.ndarray | None
+
+
+def one_group(schema: Schema, rng: np.random.Generator) -> Encoded:
+    return random_dataset(schema, groups=1, rng=rng)
+
+
+def change_person(data: Encoded, person: int, rng: np.random.Generator) -> Encoded:
+    """Another person in the same place: same role; derived attributes of the group follow."""
+    schema = data.schema
+    individual, group = data.individual.copy(), data.group.copy()
+    for index, attribute in enumerate(schema.individual_attributes.values()):
+        individual[person, index] = rng.integers(attribute.size)
+    for index, attribute in enumerate(schema.group_attributes.values()):
+        if attribute.derived:
+            group[0, index] = rng.integers(attribute.size)
+    return replace(data, individual=individual, group=group)
+
+
+def exceeded(change: np.ndarray, bound: Sensitivity) -> bool:
+    return bool(
+        np.abs(change).max(initial=0) > bound.single
+        or np.abs(change).sum() > bound.l1
+        or (change**2).sum() > bound.l2_squared
+    )
+
+
+def check(workload: Workload, old: Encoded, new: Encoded, unit: Unit, weights: Weights) -> bool:
+    """Whether every block's change stays within its stated sensitivity."""
+    change = count(new, workload, weights=weights) - count(old, workload, weights=weights)
+    bounds = workload_sensitivities(workload, unit, weights=weights)
+    blocks = zip(workload.slices(), bounds, strict=True)
+    total = total_sensitivity(bounds)
+    return not exceeded(change, total) and not any(
+        exceeded(change[place], bound) for (_, place), bound in blocks
+    )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@settings(deadline=None, max_examples=150)
+@given(schema=schemas(), seed=st.integers(0, 2**32 - 1))
+def test_a_replaced_group_stays_within_bounds(schema: Schema, seed: int, weighted: bool) -> None:
+    rng = np.random.default_rng(seed)
+    workload = Workload.of(schema)
+    weights = workload_weights(workload) if weighted else None
+    old, new = one_group(schema, rng), one_group(schema, rng)
+    assert check(workload, old, new, Unit.GROUP, weights)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@settings(deadline=None, max_examples=150)
+@given(schema=schemas(), seed=st.integers(0, 2**32 - 1))
+def test_a_changed_person_stays_within_bounds(schema: Schema, seed: int, weighted: bool) -> None:
+    rng = np.random.default_rng(seed)
+    workload = Workload.of(schema)
+    weights = workload_weights(workload) if weighted else None
+    old = one_group(schema, rng)
+    new = change_person(old, int(rng.integers(old.people)), rng)
+    assert check(workload, old, new, Unit.INDIVIDUAL, weights)
+
+
+def family_schema(*, counts: str = "people", children: int = 4) -> Schema:
+    """Attributes with room for everybody to differ, so that the worst case exists."""
+    values = ", ".join(map(str, range(14)))
+    schema = Schema.from_text(f"""
+group: {{table: homes, id: home, attributes: {{g: {{values: [0, 1]}}}}}}
+individual: {{table: people, group_id: home, attributes: {{a: {{values: [{values}]}}}}}}
+max_size: {2 + children}
+workload: {{k: 2}}
+""")
+    roles = {**FAMILY.roles, "child": Role(values=[2], min=0, max=children)}
+    return replace(
+        schema,
+        roles=Roles(column="relate", roles=roles),
+        relations=RELATIONS,
+        workload=replace(
+            schema.workload,
+            levels=("group", "individual", "relation"),
+            relation_counts=counts,
+        ),
+    )
+
+
+def patterns(schema: Schema) -> list[Encoded]:
+    """Groups of every composition whose values pile up or spread out, role by role."""
+    found: list[Encoded] = []
+    base = random_dataset(schema, groups=1, rng=np.random.default_rng(0))
+    for composition in schema.compositions:
+        members = sum(composition)
+        role = np.repeat(np.arange(len(composition)), composition).astype(np.uint8)
+        same = np.zeros(members, int)
+        layouts = [same, same + 1, np.arange(members), np.arange(members) + 7]
+        # Heads and spouses alike, children apart; and the other way round.
+        layouts += [np.where(role < 2, 0, np.arange(members)), np.where(role < 2, role, 5)]
+        for layout in layouts:
+            codes = (layout % 14).astype(base.individual.dtype).reshape(-1, 1)
+            found.append(
+                replace(
+                    base,
+                    individual=codes,
+                    role=role if schema.roles else None,
+                    offsets=np.array([0, members]),
+                )
+            )
+    return found
+
+
+def largest_change(schema: Schema, unit: Unit, workload: Workload, weights: Weights) -> list[dict]:
+    """Per block, the largest changes over all pairs of patterns."""
+    groups = patterns(schema)
+    found = [dict.fromkeys(("single", "l1", "l2_squared"), 0) for _ in workload.blocks]
+
+    def note(old: np.ndarray, new: np.ndarray) -> None:
+        for best, (_, place) in zip(found, workload.slices(), strict=True):
+            change = new[place] - old[place]
+            best["single"] = max(best["single"], int(np.abs(change).max()))
+            best["l1"] = max(best["l1"], int(np.abs(change).sum()))
+            best["l2_squared"] = max(best["l2_squared"], int((change**2).sum()))
+
+    if unit is Unit.GROUP:
+        answers = [count(group, workload, weights=weights) for group in groups]
+        for old, new in itertools.combinations(answers, 2):
+            note(old, new)
+        return found
+    for group in groups:
+        before = count(group, workload, weights=weights)
+        for person, value in itertools.product(range(group.people), range(14)):
+            codes = group.individual.copy()
+            codes[person, 0] = value
+            changed = replace(group, individual=codes)
+            note(before, count(changed, workload, weights=weights))
+    return found
+
+
+# The table of the privacy brief: single query, L2 of the whole marginal, squared, for M_c = 4.
+EXPECTED = {
+    ("people", Unit.GROUP, "group"): (1, 2 * 6),
+    ("people", Unit.GROUP, "individual"): (6, 2 * 6**2),
+    ("people", Unit.GROUP, "married_to"): (2, 8),
+    ("people", Unit.GROUP, "has_child"): (2, 8 * 4),
+    ("people", Unit.GROUP, "has_parent"): (4, 8**2),
+    ("pairs", Unit.GROUP, "has_parent"): (8, 8 * 4**2),
+    ("people", Unit.INDIVIDUAL, "group"): (1, 2),
+    ("people", Unit.INDIVIDUAL, "individual"): (1, 2),
+    ("people", Unit.INDIVIDUAL, "married_to"): (2, 6),
+    ("people", Unit.INDIVIDUAL, "has_child"): (2, 8),
+    ("people", Unit.INDIVIDUAL, "has_parent"): (4, 32),
+    ("pairs", Unit.INDIVIDUAL, "has_parent"): (4, 2 * 4**2),
+}
+
+
+@pytest.mark.parametrize(("counts", "unit", "family"), EXPECTED)
+def test_the_table_is_stated_and_attained(counts: str, unit: Unit, family: str) -> None:
+    schema = family_schema(counts=counts)
+    workload = Workload.of(schema, sets=[["a"], ["g", "a"]])
+    full = Workload.of(schema, k=2, levels=["relation"])
+    both = [b for b in full.blocks if b.individual and b.relative]
+    blocks = [b for b in workload.blocks if family in (b.level, b.relation)]
+    blocks += [b for b in both if b.relation == family]
+    workload = replace(workload, blocks=tuple(blocks))
+    stated = workload_sensitivities(workload, unit)
+    single, l2_squared = EXPECTED[counts, unit, family]
+    assert max(bound.single for bound in stated) == single
+    assert max(bound.l2_squared for bound in stated) == l2_squared
+    reached = largest_change(schema, unit, workload, None)
+    assert max(best["single"] for best in reached) == single
+    assert max(best["l2_squared"] for best in reached) == l2_squared
+
+
+def test_size_weights_make_the_household_nearly_free() -> None:
+    """Weighted, a whole group moves any marginal by sqrt(2) units; some pair attains it."""
+    schema = family_schema()
+    workload = Workload.of(schema, sets=[["a"]])
+    weights = workload_weights(workload)
+    bounds = workload_sensitivities(workload, Unit.GROUP, weights=weights)
+    reached = largest_change(schema, Unit.GROUP, workload, weights)
+    for block, bound, best in zip(workload.blocks, bounds, reached, strict=True):
+        unit = 2 * 2520**2
+        assert unit * 0.999 < bound.l2_squared <= unit
+        assert best["l2_squared"] == bound.l2_squared, block
+
+
+def test_a_group_attribute_alone_is_not_protected_by_the_person_unit() -> None:
+    schema = family_schema()
+    workload = Workload.of(schema, sets=[["g"]], levels=["group", "individual"])
+    for bound in workload_sensitivities(workload, Unit.INDIVIDUAL):
+        assert bound == Sensitivity(single=0, l1=0, l2_squared=0)
+
+
+def test_a_derived_attribute_takes_the_household_column() -> None:
+    schema = family_schema()
+    assert schema.group is not None
+    attributes = {"g": replace(schema.group_attributes["g"], derived=True)}
+    derived = replace(schema, group=replace(schema.group, attributes=attributes))
+    for block in Workload.of(derived, sets=[["g", "a"]]).blocks:
+        person = sensitivity(derived, block, Unit.INDIVIDUAL)
+        assert person == sensitivity(derived, block, Unit.GROUP)
+
+
+@pytest.mark.parametrize("unit", list(Unit))
+def test_a_planted_half_is_caught(unit: Unit, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The check above must fail for a sensitivity that is half of what it should be."""
+    schema = family_schema()
+    workload = Workload.of(schema, sets=[["a"]], levels=["individual"])
+    groups = patterns(schema)
+    pairs = itertools.product(groups, groups)
+    if unit is Unit.INDIVIDUAL:
+        rng = np.random.default_rng(1)
+        pairs = ((group, change_person(group, 0, rng)) for group in groups)
+    neighbours = list(pairs)
+    assert all(check(workload, old, new, unit, None) for old, new in neighbours)
+
+    def halved(workload: Workload, unit: Unit, *, weights: Weights = None) -> list[Sensitivity]:
+        bounds = [sensitivity(workload.schema, block, unit) for block in workload.blocks]
+        return [replace(b, single=b.single / 2, l2_squared=b.l2_squared / 4) for b in bounds]
+
+    monkeypatch.setitem(globals(), "workload_sensitivities", halved)
+    assert not all(check(workload, old, new, unit, None) for old, new in neighbours)
+
+
+def test_weights_of_sizes_that_cannot_occur_are_zero() -> None:
+    schema = family_schema()
+    assert schema.roles is not None
+    block = Workload.of(schema, sets=[["a"]]).blocks[0]
+    assert size_weights(schema, block)[0] == 0

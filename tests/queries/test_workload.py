@@ -1,0 +1,136 @@
+"""Which queries there are, and what they are called."""
+
+from math import comb
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from generators import schemas
+from kinfolk.datasets import load_schema
+from kinfolk.errors import KinfolkError
+from kinfolk.queries.english import describe
+from kinfolk.queries.workload import Workload
+from kinfolk.schema import Schema
+
+
+def symmetric(k: int, sizes: list[int]) -> int:
+    """The sum over all k-subsets of the product of their sizes."""
+    totals = [1, *[0] * k]
+    for size in sizes:
+        for order in range(k, 0, -1):
+            totals[order] += totals[order - 1] * size
+    return totals[k]
+
+
+@pytest.mark.parametrize(
+    ("name", "level", "queries"),
+    [
+        ("acs-red", "group", 1333),
+        ("acs-red", "individual", 1333),
+        ("acs", "group", 526_684),
+        ("acs", "individual", 526_684),
+        ("afst", "group", 127_593),
+        ("afst", "individual", 127_593),
+    ],
+)
+def test_the_papers_numbers(name: str, level: str, queries: int) -> None:
+    assert Workload.of(load_schema(name)).count(level) == queries
+
+
+def test_the_papers_reduced_universe() -> None:
+    schema = load_schema("acs-red")
+    own = symmetric(4, [a.size for a in schema.group_attributes.values()])
+    person = symmetric(4, [a.size for a in schema.individual_attributes.values()])
+    assert own * sum(person**size for size in schema.sizes) == 262_080
+
+
+@settings(deadline=None, max_examples=60)
+@given(schemas())
+def test_sizes_are_symmetric_polynomials(schema: Schema) -> None:
+    k = schema.workload.k
+    group = [a.size for a in schema.group_attributes.values()] + [len(schema.sizes)]
+    own = [a.size for a in schema.individual_attributes.values()]
+    workload = Workload.of(schema)
+    assert workload.count("group") == workload.count("individual") == symmetric(k, group + own)
+    if schema.relations:
+        expected = sum(
+            symmetric(k - number, group + own) * symmetric(number, own)
+            for number in range(1, k + 1)
+        )
+        for relation in schema.relations:
+            assert workload.count("relation", relation) == expected
+
+
+@settings(deadline=None, max_examples=60)
+@given(schemas(), st.data())
+def test_a_query_is_found_by_its_number(schema: Schema, data: st.DataObject) -> None:
+    workload = Workload.of(schema)
+    index = data.draw(st.integers(0, workload.size - 1))
+    query = workload.query(index)
+    assert workload.index(query) == index
+    assert all(code < size for code, size in zip(query.codes, query.block.shape, strict=True))
+    assert describe(schema, query).startswith("Share of ")
+
+
+def test_every_query_of_a_marginal_reads_differently() -> None:
+    schema = load_schema("acs-rel")
+    workload = Workload.of(schema, k=2)
+    texts = {describe(schema, workload.query(index)) for index in range(workload.size)}
+    # Two labels of different columns may read alike; within a marginal none do.
+    for block, place in workload.slices():
+        inside = {describe(schema, workload.query(index)) for index in range(*place.indices(10**9))}
+        assert len(inside) == block.cells
+    assert len(texts) > 0.99 * workload.size
+
+
+def test_plain_english() -> None:
+    schema = load_schema("detroit")
+    workload = Workload.of(schema, k=2, levels=["relation"], attributes=["sex", "esr"])
+    assert describe(schema, workload.query(0)).startswith("Share of people who are male and are ")
+    texts = [describe(schema, workload.query(index)) for index in range(workload.size)]
+    assert "Share of people who are female and are married to somebody who is employed" in texts
+    assert "Share of people who have a child who is male and employed" in texts
+
+
+def test_subsets() -> None:
+    schema = load_schema("detroit")
+    pairs = Workload.of(schema, sets=[["sex", "age"], ["cars", "sex"]], levels=["group"])
+    assert [block.shape for block in pairs.blocks] == [(2, 10), (7, 2)]
+    chosen = Workload.of(schema, k=2, attributes=["sex", "age", "COUNT"], levels=["individual"])
+    assert len(chosen.blocks) == comb(3, 2)
+
+
+def test_a_workload_in_the_schema() -> None:
+    text = load_schema("acs-red").to_yaml()
+    lines = [line for line in text.splitlines() if not line.startswith("workload")]
+    spec = "workload: {k: 2, attributes: [SEX, AGE, COUNT], weights: {group: 2.5}}"
+    schema = Schema.from_text("\n".join([*lines, spec]))
+    assert Schema.from_text(schema.to_yaml()) == schema
+    workload = Workload.of(schema)
+    assert len(workload.blocks) == 6
+    assert {block.weight for block in workload.blocks if block.level == "group"} == {2.5}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"k": 99}, "k = 99, but there are 9 attributes to choose from. Use k from 1 to 9."),
+        ({"k": 0}, "k = 0, but there are 9 attributes"),
+        ({"attributes": ["sexx"]}, "attribute 'sexx' is unknown."),
+        ({"levels": ["relation"]}, "relation queries need roles and relations"),
+        ({"levels": ["people"]}, "level 'people' is unknown."),
+    ],
+)
+def test_bad_workloads(options: dict, message: str) -> None:
+    with pytest.raises(KinfolkError) as caught:
+        Workload.of(load_schema("acs-red"), **options)
+    assert message in str(caught.value)
+
+
+def test_an_ambiguous_name_is_not_guessed() -> None:
+    schema = load_schema("detroit")
+    with pytest.raises(KinfolkError, match=r"households\.race_id or persons\.race_id"):
+        Workload.of(schema, k=1, attributes=["race_id"])
+    workload = Workload.of(schema, k=1, attributes=["persons.race_id"], levels=["group"])
+    assert workload.blocks[0].individual
