@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import click
 
 import kinfolk
+from kinfolk.cli.certificate import certificate
 from kinfolk.cli.demo import demo
 from kinfolk.cli.prepare import init, prepare, simulate
 from kinfolk.cli.queries import queries
@@ -38,7 +39,7 @@ def cli() -> None:
     """See HELP."""
 
 
-for command in (demo, init, validate, queries, prepare, simulate):
+for command in (demo, init, validate, queries, prepare, simulate, certificate):
     cli.add_command(command)
 
 
@@ -64,8 +65,13 @@ def run(arguments: Sequence[str] | None = None) -> int:
         # The reader of our output has gone (`kinfolk ... | head`); that is no mistake.
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (kept open until the process ends)
         return 0
+    except FileExistsError as error:
+        tell(f"kinfolk: {error.filename}: is a file, not a folder. Choose another folder.")
+        return 2
     except OSError as error:
-        tell(f"kinfolk: {error.strerror or error}: {error.filename or ''}. Check path and space.")
+        place = f"{error.filename}: " if error.filename else ""
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        tell(f"kinfolk: {place}{reason}. Check the path, its permissions and the space on disk.")
         return 2
     except Exception as error:
         if os.environ.get("KINFOLK_DEBUG"):

@@ -47,8 +47,9 @@ def name_tables(schema: Schema, paths: tuple[Path, ...]) -> dict[str, Any]:
     names = schema.table_names
     if len(paths) != len(names):
         raise KinfolkError(
-            f"got {len(paths)} table{'s' if len(paths) != 1 else ''}; the schema needs "
-            f"{len(names)}: {', '.join(names)}, in this order."
+            f"got {len(paths)} file{'s' if len(paths) != 1 else ''}, but the schema has "
+            f"{len(names)} table{'s' if len(names) != 1 else ''}. "
+            f"Name one file for each, in this order: {', '.join(names)}."
         )
     return dict(zip(names, paths, strict=True))
 

@@ -54,7 +54,7 @@ def encode_column(
     expected = "number" if isinstance(attribute, Numeric) else attribute.kind
     wrong = None if untyped else wrong_kind(column, expected)
     if wrong is not None:
-        return np.full(len(column), -1, np.int32), [wrong] if len(column) else []
+        return np.full(len(column), -1, np.int32), [wrong]
     cells, positions = distinct(column)
     if isinstance(attribute, Numeric):
         codes, misfits = _encode_numbers(cells, attribute)
@@ -99,7 +99,9 @@ def in_words(dtype: pa.DataType) -> str:
 def wrong_kind(column: pa.ChunkedArray, expected: str) -> Misfit | None:
     """A typed column that holds another kind than the schema says, if it does."""
     kind = column_kind(column.type)
-    if kind in (expected, "blank"):
+    rows = np.flatnonzero(np.asarray(pc.is_valid(_without_nan(column))))
+    # A column of blanks has whatever type its writer gives to nothing.
+    if kind in (expected, "blank") or not len(rows):
         return None
     if kind == "text" and expected == "number":
         fix = "Convert the column to numbers, or quote the values in the schema."
@@ -108,21 +110,28 @@ def wrong_kind(column: pa.ChunkedArray, expected: str) -> Misfit | None:
     else:
         fix = f"Convert the column to {'numbers' if expected == 'number' else expected}."
     said = "numbers" if expected == "number" else expected
-    what = f"the column holds {in_words(column.type)}, the schema says {said}"
-    return Misfit(rows=np.arange(len(column)), what=what, fix=fix)
+    held = in_words(column.type)
+    if held != str(column.type):
+        held += f" ({_quote(column[int(rows[0])])})"
+    return Misfit(rows=rows, what=f"the column holds {held}, the schema says {said}", fix=fix)
+
+
+def _without_nan(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Data frames write blanks among numbers as NaN."""
+    if not pt.is_floating(column.type):
+        return column
+    return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
 
 
 def distinct(column: pa.ChunkedArray) -> tuple[pa.Array, npt.NDArray[np.int64]]:
     """The distinct cells that are not blank, and for each row which one it has (-1 for blank)."""
-    if pt.is_null(column.type):
+    if column.null_count == len(column):
         return pa.array([], pa.string()), np.full(len(column), -1, np.int64)
     if pt.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pt.is_string_view(column.type):
         column = column.cast(pa.large_string())
-    if pt.is_floating(column.type):
-        # Data frames write blanks among numbers as NaN.
-        column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    column = _without_nan(column)
     encoded = column.combine_chunks().dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
@@ -219,8 +228,16 @@ def _as_floats(cells: pa.Array) -> tuple[npt.NDArray[np.float64], npt.NDArray[np
 
 
 def _quote(cell: Any) -> str:
-    value = cell.as_py() if isinstance(cell, pa.Scalar) else cell
+    value = _python(cell)
     return shown(value) if isinstance(value, str) else str(value)
+
+
+def _python(cell: Any) -> Any:
+    """A cell as a Python value; dates beyond Python's calendar are named by their type."""
+    try:
+        return cell.as_py() if isinstance(cell, pa.Scalar) else cell
+    except (ValueError, OverflowError):
+        return cell.type
 
 
 def plain_text(cell: Any) -> str:
@@ -229,7 +246,7 @@ def plain_text(cell: Any) -> str:
     >>> plain_text("m"), plain_text(" m"), plain_text(7)
     ('m', "' m'", '7')
     """
-    value = cell.as_py() if isinstance(cell, pa.Scalar) else cell
+    value = _python(cell)
     if not isinstance(value, str):
         return str(value)
     plain = value.isprintable() and value == value.strip() and 0 < len(value) <= 60

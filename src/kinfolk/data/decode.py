@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.types as pt
 
+from kinfolk.data.columns import column_kind
 from kinfolk.data.encoded import CodeArray, Encoded
 from kinfolk.schema import Attribute, Categorical, Numeric, Schema, Value
 
@@ -113,9 +114,14 @@ def _pick(
         return values.take(positions)
     if pt.is_dictionary(dtype):
         # The dictionary is the declared domain, so it says nothing about which values occur.
-        indices = positions.cast(dtype.index_type)
+        indices = positions.cast(_index_type(dtype.index_type, len(values)))
         return pa.DictionaryArray.from_arrays(indices, stored, ordered=dtype.ordered)
     return stored.take(positions)
+
+
+def _index_type(dtype: pa.DataType, size: int) -> pa.DataType:
+    """The type of a dictionary's indices, or a wider one if the declared domain needs it."""
+    return dtype if _holds(pa.array([size], pa.int64()), dtype) is not None else pa.int32()
 
 
 def _holds(values: pa.Array, dtype: pa.DataType) -> pa.Array | None:
@@ -146,9 +152,15 @@ def _numbers(
     numbers = pa.array(drawn.astype(np.int64) if whole else drawn, natural, mask=blank)
     if dtype is None or not (pt.is_integer(dtype) or pt.is_floating(dtype)):
         return numbers
+    ends = [*attribute.bins, *attribute.special]
     if pt.is_floating(dtype):
-        return numbers.cast(dtype, safe=False)
-    ends = [*(attribute.bins[0], attribute.bins[-1]), *attribute.special]
+        if _holds(pa.array(ends, pa.float64()), dtype) is None:
+            return numbers
+        # Rounding to a narrower type must not lift a number into the next bin.
+        below = np.nextafter(high.astype(dtype.to_pandas_dtype()), -np.inf)
+        stored = drawn.astype(below.dtype)
+        stored = np.where(inside, np.minimum(stored, below), stored)
+        return pa.array(stored.astype(below.dtype), dtype, mask=blank)
     held = _holds(pa.array([int(end) for end in ends], pa.int64()), dtype) if whole else None
     return numbers if held is None else numbers.cast(dtype)
 
@@ -161,7 +173,7 @@ def _words(codes: Codes, attribute: Attribute) -> pa.Array:
 
 def _ids(ids: npt.NDArray[np.int64], dtype: pa.DataType | None) -> pa.Array:
     keys = pa.array(ids)
-    if dtype is None or pt.is_dictionary(dtype):
+    if dtype is None or column_kind(dtype) not in ("number", "text") or pt.is_dictionary(dtype):
         return keys
     try:
         return keys.cast(dtype)

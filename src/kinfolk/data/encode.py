@@ -15,7 +15,6 @@ from kinfolk.data.membership import settle_members
 from kinfolk.data.tables import Source, TableLike, UnreadableError, read_source
 from kinfolk.errors import DataError, KinfolkError, Problem
 from kinfolk.schema import Attribute, Schema
-from kinfolk.schema.attributes import shown
 from kinfolk.schema.findings import closest
 
 HEADING = "the tables do not fit the schema"
@@ -72,7 +71,7 @@ def check_table_names(schema: Schema, tables: Mapping[str, TableLike]) -> None:
     """The tables must be named as in the schema."""
     if not isinstance(tables, Mapping):
         raise KinfolkError(
-            f"got {shown(type(tables).__name__)} instead of tables. Pass a dict with the tables "
+            f"got {type(tables).__name__} instead of tables. Pass a dict with the tables "
             f"{', '.join(schema.table_names)}."
         )
     if set(tables) != set(schema.table_names):

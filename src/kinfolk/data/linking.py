@@ -61,7 +61,11 @@ def link_tables(
         held = in_words(refs.type), in_words(ids.type)
         if held[0] == held[1]:
             held = str(refs.type), str(ids.type)
-        what = f"the ids are {held[0]}, but {held[1]} in {homes.name}, column {key}."
+        first = plain_text(refs.drop_null()[0]), plain_text(ids.drop_null()[0])
+        what = (
+            f"the ids are {held[0]} ({first[0]}), but {held[1]} ({first[1]}) in {homes.name}, "
+            f"column {key}."
+        )
         where = f"{people.name}, column {link}"
         problems.append(Problem(where=where, what=what, fix="Store both ids as the same type."))
         return None
@@ -92,7 +96,7 @@ def _read_ids(
         what = f"the id is blank{such(len(blank))}."
         where = f"{source.place(int(blank[0]))}, column {name}"
         problems.append(Problem(where=where, what=what, fix="Every row needs one."))
-    if pt.is_null(column.type):
+    if len(blank) == source.rows:
         return None
     ids = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
     try:

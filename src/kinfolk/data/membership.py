@@ -93,8 +93,8 @@ def settle_members(
 
 def _nobody_left(people: Source, oversize: int, others: int) -> Problem:
     what = (
-        f"no group is left: {oversize:,} have more members than max_size or a role's max allows, "
-        f"{others:,} have nobody with a declared role."
+        f"no group is left: {oversize:,} over max_size or a role's max, "
+        f"{others:,} without anybody in a declared role."
     )
     fix = "Raise max_size or max, write `oversize: first`, or declare the roles that occur."
     return Problem(where=people.name, what=what, fix=fix)
@@ -115,8 +115,7 @@ def read_roles(schema: Schema, people: Source, problems: list[Problem]) -> Ints 
     other = len(roles.roles) if roles.others == "keep" else -1
     wrong = None if people.untyped else wrong_kind(column, kind)
     if wrong is not None:
-        if people.rows:
-            problems.append(wrong.problem(people.place(0), roles.column))
+        problems.append(wrong.problem(people.place(int(wrong.rows[0])), roles.column))
         return None
     cells, positions = distinct(column)
     values = [value_of(cell, kind) for cell in cells.to_pylist()]

@@ -27,9 +27,10 @@ class Counter:
         self.people = 0
         limit = workload.schema.size_limit
         shape = (len(workload.blocks), limit + 1)
-        self._weights = np.ones(shape, np.int64) if weights is None else weights
-        if self._weights.shape != shape:
-            raise ValueError(f"weights have shape {self._weights.shape}, expected {shape}")
+        self.weights: Ints = np.ones(shape, np.int64) if weights is None else weights
+        """(blocks, sizes + 1) what a group of each size adds."""
+        if self.weights.shape != shape:
+            raise ValueError(f"weights have shape {self.weights.shape}, expected {shape}")
         self._plan = _plan(workload)
 
     def add(self, data: Encoded) -> None:
@@ -45,7 +46,7 @@ class Counter:
             role,
             data.offsets,
             *self._plan,
-            self._weights,
+            self.weights,
             self.counts,
         )
         self.groups += data.groups

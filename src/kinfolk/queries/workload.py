@@ -162,6 +162,12 @@ class Workload:
         for block, start in zip(self.blocks, self.offsets, strict=False):
             yield block, slice(start, start + block.cells)
 
+    def block_of(self, index: int) -> int:
+        """The position of the block that holds query number `index`."""
+        if not 0 <= index < self.size:
+            raise KinfolkError(f"query {index}: there are queries 0 to {self.size - 1}.")
+        return bisect_right(self.offsets, index) - 1
+
     def query(self, index: int) -> Query:
         """Query number `index`.
 
@@ -169,9 +175,7 @@ class Workload:
         >>> Workload.of(load_schema("acs-red")).query(1).codes
         (0, 0, 1)
         """
-        if not 0 <= index < self.size:
-            raise KinfolkError(f"query {index}: there are queries 0 to {self.size - 1}.")
-        position = bisect_right(self.offsets, index) - 1
+        position = self.block_of(index)
         block, rest = self.blocks[position], index - self.offsets[position]
         codes: list[int] = []
         for size in reversed(block.shape):

@@ -232,64 +232,6 @@ def test_equal_file_names(tmp_path: Path) -> None:
     )
 
 
-def test_columns_that_frames_cannot_give() -> None:
-    homes = pd.DataFrame({"hid": [1, 2, 3], "mixed": [1, "a", 2], 7: [1, 2, 3]})
-    people = pa.table(
-        {
-            "hid": [1, 2, 3],
-            "sex": ["m", "f", "m"],
-            "born": pa.array([0, 1, 2], pa.date32()),
-            "tags": [[1], [2], [3]],
-            "limit": [1.0, float("inf"), 2.0],
-            "gap": ["", "a", "b"],
-            "long": [10**17, 2, 3],
-        }
-    )
-    draft = draft_schema(homes, people)
-    check(draft, homes, people)
-    for name, why in {
-        "mixed": "several types",
-        '"7"': "not a text",
-        "born": "dates",
-        "tags": "list<",
-        "limit": "infinite",
-        "gap": "empty text",
-        "long": "as large as ids",
-    }.items():
-        assert why in line_of(draft, name)
-
-
-def test_nothing_usable() -> None:
-    homes, people = pa.table({"hid": [1, 2]}), pa.table({"hid": [1, 2], "c": [1, 1]})
-    with pytest.raises(KinfolkError, match="c: it has the same value in every row"):
-        draft_schema(homes, people)
-    with pytest.raises(KinfolkError, match="only the id"):
-        draft_schema(homes, people.select(["hid"]))
-
-
-def test_bad_tables(tmp_path: Path) -> None:
-    good = write_csv(tmp_path / "homes.csv", {"hid": [1, 2], "x": [1, 2]})
-    empty = tmp_path / "empty.csv"
-    empty.write_text("")
-    header = write_csv(tmp_path / "header.csv", {"hid": [], "y": []})
-    semicolons = tmp_path / "semi.csv"
-    semicolons.write_text("hid;y\n1;2\n")
-    broken = tmp_path / "broken.parquet"
-    broken.write_text("no")
-    for people, words in {
-        tmp_path / "gone.csv": "no such file",
-        tmp_path / "gone.xlsx": "no such file",
-        empty: "is empty",
-        header: "no rows",
-        semicolons: "semicolons",
-        broken: "not a complete parquet",
-    }.items():
-        with pytest.raises(KinfolkError, match=words):
-            draft_schema(good, people)
-    with pytest.raises(KinfolkError, match="is not a table"):
-        draft_schema(good, 3)
-
-
 def test_groups_without_members_are_noted_and_refused_by_encode() -> None:
     homes = pa.table({"hid": [1, 2, 3], "x": [1, 2, 1]})
     people = pa.table({"hid": [1, 2, 2], "y": [1, 2, 1]})

@@ -23,6 +23,8 @@ TRICKY = (
     "é", "\u00a0", "\u2028", "\ufffe", "😀", "<<", "=", "12:30", "0x1F", "1_000", "inf", "nan",
 )  # fmt: skip
 
+NAMES = ("x", "COUNT", "relate", "age", "true", "1", "a b", "y: #", "a\u2028b", "a\nb", "\ufeffz")
+
 CELLS: dict[str, st.SearchStrategy[Any]] = {
     "code": st.integers(0, 5),
     "amount": st.integers(-20, 10**6),
@@ -47,7 +49,7 @@ def columns(draw: st.DrawFn, rows: int, *, least: int) -> dict[str, list[Any]]:
         cells = CELLS[kind]
         if draw(st.booleans()):
             cells = st.one_of(st.none(), cells)
-        name = draw(st.sampled_from(["x", "COUNT", "relate", "age", "true", "1", "a b", "y: #"]))
+        name = draw(st.sampled_from(NAMES))
         made[f"{name}{index or ''}"] = draw(st.lists(cells, min_size=rows, max_size=rows))
     return made
 

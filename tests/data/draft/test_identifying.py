@@ -91,9 +91,9 @@ def test_the_nearest_miss_is_explained() -> None:
     with pytest.raises(KinfolkError, match=r"SERIAL comes nearest, but: .*row 2, column SERIAL"):
         draft_schema(homes(SERIAL=[1] * N), people(SERIAL=[1] * len(MEMBERS)))
     lost = [*MEMBERS[:-1], 999]
-    with pytest.raises(KinfolkError, match="hh_id 999 is not in households"):
+    with pytest.raises(KinfolkError, match="999 is not in households"):
         draft_schema(homes(hh_id=MEMBERS_KEY), people(hh_id=lost))
-    with pytest.raises(KinfolkError, match="the ids are text, but number"):
+    with pytest.raises(KinfolkError, match="the ids are text, but"):
         draft_schema(homes(hh_id=MEMBERS_KEY), people(hh_id=MEMBERS_TEXT))
 
 

@@ -62,7 +62,8 @@ def is_running_number(profile: Profile, groups: Groups) -> LeftOut | None:
     named = _RUNNING.fullmatch(profile.name)
     if not profile.whole or profile.blanks or (groups.count < SMALL_TABLE and not named):
         return None
-    if profile.numbers[-1] - profile.numbers[0] > 10 * groups.sizes.max():
+    largest = 10 * groups.sizes.max()
+    if np.abs(profile.numbers[[0, -1]]).max() > largest:
         return None
     numbers = profile.at().astype(np.int64)
     running = np.ptp(numbers - groups.ranks) == 0 and groups.sizes.max() > 1

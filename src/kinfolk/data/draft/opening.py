@@ -67,7 +67,8 @@ def safe_name(text: str) -> str:
 
 def is_clean(text: str) -> bool:
     """Whether a text has no line breaks, control characters or unassigned ones."""
-    return not any(unicodedata.category(character) in ("Cc", "Cn", "Cs") for character in text)
+    odd = ("Cc", "Cn", "Cs", "Zl", "Zp")
+    return not any(unicodedata.category(character) in odd for character in text)
 
 
 def _name_trouble(name: str, names: tuple[str, ...]) -> str | None:

@@ -100,7 +100,8 @@ def _attribute_lines(draft: TableDraft) -> list[str]:
     lines = ["  attributes:" if draft.attributes else "  attributes: {}"]
     for name, column in draft.columns.items():
         if isinstance(column, LeftOut):
-            lines.append(f"    # {shown(name)}: left out: {column.why}.")
+            why = column.why if is_clean(column.why) else ascii(column.why)[1:-1]
+            lines.append(f"    # {shown(name)}: left out: {why}.")
             continue
         if name in draft.computed:
             lines.append(

@@ -194,11 +194,11 @@ def _choose(units: Units, *, group_quarters: bool) -> tuple[Units, list[str]]:
     notes = []
     vacant = int(np.isin(status, VACANT).sum())
     if vacant:
-        notes.append(f"left out {vacant:,} vacant units.")
+        notes.append(f"vacant units left out: {vacant:,}.")
     quarters = np.isin(status, QUARTERS)
     if quarters.any() and not group_quarters:
         people = int(quarters[units.home].sum())
-        notes.append(f"left out {people:,} people in group quarters (GQ 3 and 4).")
+        notes.append(f"people in group quarters (GQ 3 and 4) left out: {people:,}.")
     kept = units.keep(np.isin(status, HOUSEHOLDS) | (quarters & group_quarters))
     if not len(kept.persons.ids):
         raise KinfolkError(

@@ -128,9 +128,9 @@ def _choose(units: Units, *, group_quarters: bool) -> tuple[Units, list[str]]:
     notes = []
     empty = len(kind) - len(np.unique(units.home))
     if empty:
-        notes.append(f"left out {empty:,} vacant units.")
+        notes.append(f"vacant units left out: {empty:,}.")
     if people and not group_quarters:
-        notes.append(f"left out {people:,} people in group quarters.")
+        notes.append(f"people in group quarters left out: {people:,}.")
     kept = units.keep((kind == pums.HOUSING_UNIT) | (quarters & group_quarters))
     if not len(kept.persons.ids):
         raise KinfolkError(

@@ -67,9 +67,10 @@ def known_counties(households: Records, schema: Schema) -> tuple[Records, list[s
     if listed.all():
         return households, []
     columns = {**households.columns, "COUNTYFIP": np.where(listed, counties, 0)}
+    other = int((~listed).sum())
     note = (
-        f"COUNTYFIP: {int((~listed).sum()):,} households are in a county that the schema does not "
-        "list, which names the counties of New York for 2012 to 2021; they get 0, not identified."
+        f"COUNTYFIP: households in a county that the schema does not list: {other:,}. "
+        "It names those of New York for 2012 to 2021; the others get 0, not identified."
     )
     return households.replaced(columns), [note]
 

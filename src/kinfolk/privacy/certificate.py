@@ -1,0 +1,211 @@
+"""The release certificate: what was promised, to whom, and how every bit of it was spent.
+
+A certificate is written from the ledger and stands next to the released data. Checking it uses
+none of the code that wrote it: the prices are worked out again from the stated sensitivities and
+scales, and the conversion is evaluated afresh, so that a mistake in the accountant does not vouch
+for itself.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import platform
+from collections.abc import Mapping
+from fractions import Fraction
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import kinfolk
+from kinfolk.errors import KinfolkError
+from kinfolk.privacy.account import Account
+from kinfolk.privacy.amounts import to_text
+
+FORMAT = "kinfolk certificate 1"
+
+PACKAGES = ("kinfolk", "opendp", "numpy")
+
+
+def write_certificate(account: Account, path: Path) -> dict[str, Any]:
+    """Write the certificate of a run next to its results, and return it."""
+    certificate = certificate_of(account)
+    partial = path.with_name(path.name + ".partial")
+    partial.write_text(json.dumps(certificate, indent=2) + "\n", encoding="utf-8")
+    partial.replace(path)
+    return certificate
+
+
+def certificate_of(account: Account) -> dict[str, Any]:
+    """Everything a reviewer needs, as plain JSON; it holds nothing private."""
+    terms = account.terms
+    unreleased = {spend.number for spend in account.unreleased}
+    run = dict(terms.run)
+    return {
+        "format": FORMAT,
+        "private": terms.private,
+        "unit": terms.unit.unit.value,
+        "unit_name": terms.unit.name,
+        "neighbours": terms.unit.neighbours,
+        "protects": terms.unit.protects,
+        "public": list(terms.unit.public),
+        "domain": run.pop("domain", "declared"),
+        "epsilon": terms.epsilon,
+        "delta": terms.delta,
+        "rho": to_text(terms.rho),
+        "accounting": terms.accounting.value,
+        "spent": to_text(account.spent),
+        "torn": to_text(account.torn),
+        "spends": [
+            {
+                "number": spend.number,
+                "step": spend.key,
+                **spend.mechanism.describe(),
+                "rho": to_text(spend.rho),
+                "released": spend.number not in unreleased,
+            }
+            for spend in account.spends
+        ],
+        "run": run,
+        "versions": {"python": platform.python_version(), **_versions()},
+    }
+
+
+def _versions() -> dict[str, str]:
+    found = {"kinfolk": kinfolk.__version__}
+    for name in PACKAGES[1:]:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def read_certificate(path: Path) -> dict[str, Any]:
+    """Read a certificate file."""
+    try:
+        certificate = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise KinfolkError(f"{path}: there is no such file. Check the path.") from None
+    except (OSError, ValueError) as error:
+        raise KinfolkError(f"{path}: cannot be read as JSON ({error}).") from None
+    if not isinstance(certificate, dict) or certificate.get("format") != FORMAT:
+        raise KinfolkError(f"{path}: is not a {FORMAT!r}. Name the privacy.json that a run wrote.")
+    return certificate
+
+
+def check_certificate(certificate: Mapping[str, Any]) -> list[str]:
+    """What does not hold in a certificate; an empty list means that its arithmetic does.
+
+    The check covers the arithmetic: the prices, their sum, the budget, and the promise. It cannot
+    know whether the sensitivities are right for the unit, or whether the run did what it says.
+    """
+    try:
+        return _check(certificate)
+    except (LookupError, TypeError, ValueError, ArithmeticError) as error:
+        return [f"it is not complete or not well-formed ({type(error).__name__}: {error})"]
+
+
+def _check(certificate: Mapping[str, Any]) -> list[str]:
+    wrong: list[str] = []
+    paper = certificate["accounting"] == "paper"
+    if certificate["accounting"] not in ("zcdp", "paper"):
+        wrong.append(f"the accounting {certificate['accounting']!r} is unknown")
+    total = Fraction(certificate["torn"])
+    for position, spend in enumerate(certificate["spends"], start=1):
+        price = _price(spend, paper=paper)
+        stated = Fraction(spend["rho"])
+        if spend["number"] != position:
+            wrong.append(f"spend {position} has the number {spend['number']}")
+        if stated < price:
+            wrong.append(
+                f"spend {position} ({spend['step']}) states rho = {float(stated):.6g}, but its "
+                f"sensitivity and scale cost {float(price):.6g}"
+            )
+        total += stated
+    spent, rho = Fraction(certificate["spent"]), Fraction(certificate["rho"])
+    if total != spent:
+        wrong.append(f"the spends add up to {float(total):.6g}, not {float(spent):.6g}")
+    if spent > rho:
+        wrong.append(f"{float(spent):.6g} was spent of a budget of {float(rho):.6g}")
+    epsilon, delta = float(certificate["epsilon"]), float(certificate["delta"])
+    reached = (_paper_delta if paper else _best_delta)(float(rho), epsilon)
+    if not reached <= delta * (1 + 1e-9):
+        wrong.append(
+            f"rho = {float(rho):.6g} gives delta = {reached:.3g} at epsilon = {epsilon}, "
+            f"more than the promised {delta:.3g}"
+        )
+    if certificate["unit"] not in ("group", "individual") or not certificate["neighbours"]:
+        wrong.append("the unit or its neighbours are not stated")
+    return wrong
+
+
+def _price(spend: Mapping[str, Any], *, paper: bool) -> Fraction:
+    """What a spend costs, from first principles."""
+    if spend["mechanism"] == "gaussian":
+        return Fraction(spend["squared_sensitivity"]) / (2 * Fraction(spend["sigma"]) ** 2)
+    if spend["mechanism"] == "exponential":
+        range_bound = 2 * Fraction(spend["sensitivity"]) / Fraction(spend["scale"])
+        return range_bound**2 / (2 if paper else 8)
+    raise ValueError(f"{spend['mechanism']!r} is no mechanism")
+
+
+def _paper_delta(rho: float, epsilon: float) -> float:
+    """The paper's lemma, solved for delta."""
+    return math.exp(-((epsilon - rho) ** 2) / (4 * rho)) if epsilon > rho else 1.0
+
+
+def _best_delta(rho: float, epsilon: float) -> float:
+    """The conversion of Canonne, Kamath and Steinke: the best alpha of a fine grid, refined."""
+
+    def log_delta(log_beta: float) -> float:
+        beta = math.exp(log_beta)  # alpha - 1
+        alpha = 1 + beta
+        return beta * (alpha * rho - epsilon) + beta * math.log(beta / alpha) - math.log(alpha)
+
+    low, high = -30.0, 30.0
+    for _ in range(8):
+        step = (high - low) / 400
+        grid = [low + step * index for index in range(401)]
+        best = min(grid, key=log_delta)
+        low, high = best - 2 * step, best + 2 * step
+    return math.exp(min(log_delta(best), 0.0))
+
+
+def certificate_text(certificate: Mapping[str, Any]) -> str:
+    """The certificate for people."""
+    unit = certificate["unit_name"]
+    spent, rho = Fraction(certificate["spent"]), Fraction(certificate["rho"])
+    lines = []
+    if not certificate["private"]:
+        lines += ["NOT PRIVATE: the noise came from a seed, and nobody is protected.", ""]
+    lines += [
+        f"Promise      epsilon = {certificate['epsilon']:g}, delta = {certificate['delta']:.3g}, "
+        f"for one {unit}",
+        f"Protects     {certificate['protects']}",
+        f"Neighbours   {certificate['neighbours']}",
+        "Public       " + "\n             ".join(certificate["public"]),
+        f"Domain       {_domain_text(certificate['domain'])}",
+        f"Budget       rho = {float(rho):.6g} ({_accounting_text(certificate['accounting'])})",
+        f"Spent        rho = {float(spent):.6g}, in {len(certificate['spends'])} steps",
+    ]
+    lost = [spend for spend in certificate["spends"] if not spend["released"]]
+    if lost or Fraction(certificate["torn"]):
+        lines += [f"Lost         {len(lost)} steps were paid for and interrupted; they count."]
+    versions = ", ".join(f"{name} {version}" for name, version in certificate["versions"].items())
+    return "\n".join([*lines, f"Made with    {versions}"])
+
+
+def _domain_text(domain: str) -> str:
+    if domain == "declared":
+        return "declared by the analyst as public"
+    return "DRAFTED FROM THE DATA and not confirmed: the domain itself leaks"
+
+
+def _accounting_text(accounting: str) -> str:
+    if accounting == "paper":
+        return (
+            "the paper's accounting: holds where one individual's attributes change in place and "
+            "no group attribute depends on them"
+        )
+    return "zero-concentrated differential privacy"

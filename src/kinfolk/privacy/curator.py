@@ -1,0 +1,308 @@
+"""The curator: the one gate between private data and everything else.
+
+It counts the data once, forgets the rows, and keeps the counts to itself. Whoever wants to know
+something buys it: the curator works out the sensitivity, the ledger debits the price, and only then
+does a mechanism touch the counts. What comes back is noisy, recorded, and public.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from kinfolk.data.encode import encode
+from kinfolk.data.tables import TableLike
+from kinfolk.errors import KinfolkError
+from kinfolk.privacy.account import Account
+from kinfolk.privacy.accounting import Accounting
+from kinfolk.privacy.gaussian import measure
+from kinfolk.privacy.ledger import Ledger
+from kinfolk.privacy.mechanisms import Exponential, Gaussian
+from kinfolk.privacy.randomness import Randomness
+from kinfolk.privacy.selection import select
+from kinfolk.privacy.terms import Terms
+from kinfolk.queries.counting import Counter
+from kinfolk.queries.sensitivity import (
+    Sensitivity,
+    total_sensitivity,
+    workload_sensitivities,
+    workload_weights,
+)
+from kinfolk.queries.units import Unit
+from kinfolk.queries.workload import Workload
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Promise:
+    """What is promised, to whom, and where it is written down."""
+
+    unit: Unit
+    """Whom the guarantee protects."""
+    epsilon: float
+    delta: float
+    accounting: Accounting = Accounting.ZCDP
+    """The arithmetic; `paper` repeats the paper's."""
+    seed: int | None = None
+    """For tests only: nothing bought with a seed is private."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """A released marginal or query: public."""
+
+    blocks: tuple[int, ...]
+    """The blocks measured, by position in the workload."""
+    values: Ints
+    """Noisy counts of their cells, end to end, in units of the weights."""
+    sigma: float
+    """The noise's standard deviation, in the same units."""
+
+
+class Curator:
+    """Holds the exact counts of one workload; sells noisy ones.
+
+    Guarantee: whatever is bought, in whatever order and depending on whatever was released before,
+    the transcript satisfies (epsilon, delta)-differential privacy for the declared unit, with what
+    `terms.unit.public` lists treated as public. The price of a step is worked out here from the
+    sensitivity of what it touches; the ledger has it on disk before the counts are looked at.
+    """
+
+    def __init__(
+        self,
+        counter: Counter,
+        *,
+        promise: Promise,
+        ledger: Path,
+        run: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.workload = counter.workload
+        self.unit = promise.unit
+        self.weights: Ints = counter.weights
+        """(blocks, sizes + 1) what a group of each size added: public, from the schema alone."""
+        schema = counter.workload.schema
+        tables = schema.table_names
+        self.terms = Terms.promise(
+            unit=promise.unit.within(
+                max_size=schema.size_limit,
+                group_table=tables[0],
+                individual_table=tables[-1],
+            ),
+            epsilon=promise.epsilon,
+            delta=promise.delta,
+            accounting=promise.accounting,
+            private=promise.seed is None,
+            run={**_identity(counter), **(run or {})},
+        )
+        self.groups = counter.groups
+        """N_G: public under either unit."""
+        self.people = counter.people if promise.unit is Unit.INDIVIDUAL else None
+        """N_I: public only where every group's size is."""
+        self.__counts = counter.counts
+        self.__randomness = Randomness(seed=promise.seed)
+        self.__bounds = workload_sensitivities(self.workload, self.unit, weights=self.weights)
+        self.__ledger = Ledger(ledger, self.terms)
+
+    @classmethod
+    def of_tables(
+        cls,
+        tables: Mapping[str, TableLike],
+        workload: Workload,
+        *,
+        promise: Promise,
+        ledger: Path,
+        size_weighted: bool = False,
+        run: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Read, check and count the tables; the rows are forgotten before anything is sold."""
+        weights = workload_weights(workload) if size_weighted else None
+        counter = Counter(workload, weights=weights)
+        counter.add(encode(workload.schema, tables))
+        return cls(counter, promise=promise, ledger=ledger, run=run)
+
+    @property
+    def spent(self) -> Fraction:
+        """What has been spent, exact: public."""
+        return self.__ledger.spent
+
+    @property
+    def remaining(self) -> Fraction:
+        """What can still be bought, exact: public."""
+        return self.__ledger.remaining
+
+    def sensitivity(self, block: int) -> Sensitivity:
+        """How much one unit can change a block, as the curator charges for it.
+
+        Where the unit leaves a block untouched (a household's own attributes under `person`), the
+        block is charged as if one count could change: exact counts are not for sale at any price.
+        """
+        bound = self.__bounds[block]
+        return Sensitivity(
+            single=max(bound.single, 1), l1=max(bound.l1, 1), l2_squared=max(bound.l2_squared, 1)
+        )
+
+    def measure(self, blocks: Sequence[int], *, rho: Fraction | float, step: str) -> Measurement:
+        """Buy whole marginals, with one noise for all of them.
+
+        Guarantee: a discrete Gaussian on the counts of the blocks, which together change by at most
+        the root of the sum of their squared L2 sensitivities; costs at most `rho`.
+        """
+        chosen = tuple(int(block) for block in blocks)
+        bound = total_sensitivity([self.sensitivity(block) for block in chosen])
+        cells = [self.__cells(block) for block in chosen]
+        noise = Gaussian.for_rho(rho, squared_sensitivity=bound.l2_squared)
+        values = self.__buy_noisy(cells, noise, step)
+        return Measurement(blocks=chosen, values=values, sigma=noise.sigma)
+
+    def measure_query(self, query: int, *, rho: Fraction | float, step: str) -> Measurement:
+        """Buy the answer to one query.
+
+        Guarantee: a discrete Gaussian on one count; costs at most `rho`.
+        """
+        block = self.workload.block_of(query)
+        single = self.sensitivity(block).single
+        noise = Gaussian.for_rho(rho, squared_sensitivity=single**2)
+        values = self.__buy_noisy([slice(query, query + 1)], noise, step)
+        return Measurement(blocks=(block,), values=values, sigma=noise.sigma)
+
+    def select_query(
+        self,
+        estimates: Floats,
+        *,
+        rho: Fraction | float,
+        step: str,
+        multipliers: Mapping[str, int] | None = None,
+    ) -> int:
+        """Buy the number of a query whose estimate is far off.
+
+        `estimates` are counts, (queries,), in the units of the weights. A query's score is the
+        distance of its count from its estimate, times its level's multiplier: a public whole
+        number that makes levels comparable, such as N_I for group and N_G for individual queries.
+
+        Guarantee: the exponential mechanism over all queries of the workload; a score changes by at
+        most its multiplier times the query's sensitivity; costs at most `rho`.
+        """
+        factors = self.__factors(multipliers)
+        sensitivity = max(
+            int(factors[block]) * self.sensitivity(block).single
+            for block in range(len(self.workload.blocks))
+        )
+        rounded = _rounded(estimates, self.workload.size)
+        choice = Exponential.for_rho(rho, sensitivity=sensitivity, accounting=self.terms.accounting)
+        released = self.__ledger.find(step)
+        if released is None:
+            cells = [block.cells for block in self.workload.blocks]
+            spend = self.__ledger.debit(step, choice)
+            scores = np.abs(self.__counts - rounded) * np.repeat(factors, cells)
+            source = self.__randomness.at(step)
+            chosen = select(scores, choice, randomness=source)
+            released = self.__ledger.release(spend, chosen, private=source.private)
+        return int(released.value)
+
+    def select_block(
+        self,
+        candidates: Sequence[int],
+        estimates: Floats,
+        *,
+        rho: Fraction | float,
+        step: str,
+        penalties: Sequence[int] | None = None,
+    ) -> int:
+        """Buy which of several marginals is far off: the position of a block.
+
+        A block's score is the sum of its cells' distances from their estimates, less a public
+        penalty: the error that its measurement would leave, say.
+
+        Guarantee: the exponential mechanism over the candidates; a score changes by at most the
+        block's L1 sensitivity; costs at most `rho`.
+        """
+        offered = [int(block) for block in candidates]
+        if not offered:
+            raise KinfolkError("there is no marginal to choose from. Give at least one candidate.")
+        sensitivity = max(self.sensitivity(block).l1 for block in offered)
+        rounded = _rounded(estimates, self.workload.size)
+        handicap = np.zeros(len(offered), np.int64)
+        if penalties is not None:
+            handicap[:] = penalties
+        choice = Exponential.for_rho(rho, sensitivity=sensitivity, accounting=self.terms.accounting)
+        released = self.__ledger.find(step)
+        if released is None:
+            spend = self.__ledger.debit(step, choice)
+            distances = np.abs(self.__counts - rounded)
+            sums = [distances[self.__cells(block)].sum() for block in offered]
+            source = self.__randomness.at(step)
+            chosen = select(np.array(sums, np.int64) - handicap, choice, randomness=source)
+            released = self.__ledger.release(spend, offered[chosen], private=source.private)
+        return int(released.value)
+
+    @property
+    def account(self) -> Account:
+        """What was spent and released so far: public; a certificate is made from it."""
+        return self.__ledger.account
+
+    def close(self) -> None:
+        """Close the ledger and forget the counts."""
+        self.__ledger.close()
+        self.__counts = np.zeros(0, np.int64)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Curator({self.workload!r}, unit={self.terms.unit.name})"
+
+    def __getstate__(self) -> object:
+        raise TypeError("a curator holds private counts and is never copied or saved")
+
+    def __cells(self, block: int) -> slice:
+        return slice(self.workload.offsets[block], self.workload.offsets[block + 1])
+
+    def __factors(self, multipliers: Mapping[str, int] | None) -> Ints:
+        given = multipliers or {}
+        factors = [int(given.get(block.level, 1)) for block in self.workload.blocks]
+        if min(factors) < 1:
+            raise KinfolkError(f"multipliers are {dict(given)}. Use whole numbers of at least 1.")
+        return np.array(factors, np.int64)
+
+    def __buy_noisy(self, cells: list[slice], noise: Gaussian, step: str) -> Ints:
+        released = self.__ledger.find(step)
+        if released is None:
+            spend = self.__ledger.debit(step, noise)
+            exact = np.concatenate([self.__counts[place] for place in cells])
+            source = self.__randomness.at(step)
+            noisy = measure(exact, noise, randomness=source)
+            released = self.__ledger.release(spend, noisy, private=source.private)
+        return np.array(released.value, np.int64)
+
+
+def _rounded(estimates: Floats, size: int) -> Ints:
+    """Estimates as whole counts, so that scores are integers."""
+    if estimates.shape != (size,) or not np.isfinite(estimates).all():
+        raise KinfolkError(
+            f"estimates have shape {estimates.shape}; give {size:,} finite numbers, one per query."
+        )
+    return np.rint(np.clip(estimates, -(2.0**52), 2.0**52)).astype(np.int64)
+
+
+def _identity(counter: Counter) -> dict[str, Any]:
+    """What a ledger is for: a resumed run must ask the same questions of the same schema."""
+    schema = counter.workload.schema
+    blocks = repr(counter.workload.blocks).encode() + counter.weights.tobytes()
+    return {
+        "schema": hashlib.sha256(schema.to_yaml().encode()).hexdigest(),
+        "workload": hashlib.sha256(blocks).hexdigest(),
+        "queries": counter.workload.size,
+        "domain": schema.domain,
+    }

@@ -1,0 +1,208 @@
+"""The curator sells noisy answers only, at the right price, and remembers what it sold."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from generators import random_dataset
+from kinfolk.errors import KinfolkError
+from kinfolk.privacy import OverspendError
+from kinfolk.privacy.certificate import certificate_of, check_certificate
+from kinfolk.privacy.curator import Curator, Promise
+from kinfolk.privacy.mechanisms import Exponential, Gaussian
+from kinfolk.queries.counting import Counter, count
+from kinfolk.queries.sensitivity import workload_weights
+from kinfolk.queries.units import Unit
+from kinfolk.queries.workload import Workload
+from kinfolk.schema import Schema
+
+SCHEMA = Schema.from_text("""
+group:
+  table: homes
+  id: home
+  attributes: {veh: {values: [0, 1, 2]}, kids: {values: [0, 1], derived: true}}
+individual:
+  table: people
+  group_id: home
+  attributes: {sex: {values: [m, f]}, age: {values: [0, 1, 2, 3, 4, 5]}}
+max_size: 4
+workload: {k: 2}
+""")
+WORKLOAD = Workload.of(SCHEMA)
+DATA = random_dataset(SCHEMA, groups=300, rng=np.random.default_rng(5))
+EXACT = count(DATA, WORKLOAD)
+
+
+def curator(
+    folder: Path, *, unit: Unit = Unit.GROUP, seed: int | None = 1, weighted: bool = False
+) -> Curator:
+    counter = Counter(WORKLOAD, weights=workload_weights(WORKLOAD) if weighted else None)
+    counter.add(DATA)
+    promise = Promise(unit=unit, epsilon=2.0, delta=1e-6, seed=seed)
+    return Curator(counter, promise=promise, ledger=folder / "ledger.jsonl")
+
+
+@pytest.mark.parametrize("unit", list(Unit))
+def test_a_marginal_costs_what_its_sensitivity_says(tmp_path: Path, unit: Unit) -> None:
+    with curator(tmp_path, unit=unit) as gate:
+        rho = gate.remaining / 4
+        for block in range(len(WORKLOAD.blocks))[::3]:
+            if gate.remaining < rho / 8:
+                break
+            bought = gate.measure([block], rho=rho / 8, step=f"measure {block}")
+            expected = gate.sensitivity(block).l2_squared / (2 * bought.sigma**2)
+            spend = gate.account.spends[-1]
+            assert isinstance(spend.mechanism, Gaussian)
+            assert float(spend.rho) == pytest.approx(expected)
+            assert spend.rho <= rho / 8
+            assert len(bought.values) == WORKLOAD.blocks[block].cells
+
+
+def test_noise_has_the_stated_scale(tmp_path: Path) -> None:
+    """Over a thousand cells; 6 standard errors either way are exceeded once in 5e8 runs."""
+    with curator(tmp_path, seed=3) as gate:
+        every = list(range(len(WORKLOAD.blocks)))
+        parts = []
+        for turn in range(10):
+            bought = gate.measure(every, rho=gate.terms.rho / 10, step=f"all {turn}")
+            parts.append((bought.values - EXACT) / bought.sigma)
+        spread = np.concatenate(parts)
+        slack = 6 * np.sqrt(2 / len(spread))
+        assert abs((spread**2).mean() - 1) < slack
+        assert abs(((spread / 0.67) ** 2).mean() - 1) > slack
+        assert abs(((spread / 1.5) ** 2).mean() - 1) > slack
+
+
+def test_selection_finds_what_is_far_off(tmp_path: Path) -> None:
+    estimates = EXACT.astype(float)
+    estimates[17] += 250
+    with curator(tmp_path) as gate:
+        assert gate.select_query(estimates, rho=gate.remaining / 4, step="one") == 17
+        far = WORKLOAD.block_of(17)
+        assert gate.select_block([0, 5, far, 9], estimates, rho=gate.remaining, step="two") == far
+        assert isinstance(gate.account.spends[0].mechanism, Exponential)
+
+
+def test_levels_are_made_comparable_by_public_multipliers(tmp_path: Path) -> None:
+    with curator(tmp_path) as gate:
+        gate.select_query(
+            EXACT.astype(float),
+            rho=gate.remaining / 9,
+            step="one",
+            multipliers={"group": 7, "individual": 2},
+        )
+        mechanism = gate.account.spends[0].mechanism
+        assert isinstance(mechanism, Exponential)
+        # Q_G moves by 1 count times 7, Q_I by M = 4 counts times 2.
+        assert mechanism.sensitivity == 8
+
+
+def test_nothing_is_bought_twice(tmp_path: Path) -> None:
+    with curator(tmp_path) as gate:
+        first = gate.measure([2], rho=gate.remaining / 2, step="m")
+        spent = gate.spent
+        again = gate.measure([2], rho=gate.remaining / 2, step="m")
+        assert gate.spent == spent
+        assert first.values.tolist() == again.values.tolist()
+    with curator(tmp_path) as resumed:
+        assert resumed.spent == spent
+        assert resumed.measure([2], rho=1, step="m").values.tolist() == first.values.tolist()
+
+
+def test_overspending_touches_nothing(tmp_path: Path) -> None:
+    with curator(tmp_path) as gate:
+        with pytest.raises(OverspendError):
+            gate.measure([0], rho=gate.remaining * 2, step="too much")
+        assert gate.spent == 0
+
+
+def test_another_schema_workload_or_unit_cannot_use_the_ledger(tmp_path: Path) -> None:
+    curator(tmp_path).close()
+    with pytest.raises(KinfolkError, match="was begun with"):
+        curator(tmp_path, unit=Unit.INDIVIDUAL)
+    with pytest.raises(KinfolkError, match="was begun with"):
+        curator(tmp_path, weighted=True)
+
+
+def test_sizes_are_public_for_the_person_unit_only(tmp_path: Path) -> None:
+    with curator(tmp_path, unit=Unit.GROUP) as gate:
+        assert gate.people is None
+    with curator(tmp_path / "p", unit=Unit.INDIVIDUAL) as gate:
+        assert gate.people == DATA.people
+
+
+@pytest.fixture(autouse=True)
+def _folders(tmp_path: Path) -> None:
+    (tmp_path / "p").mkdir()
+
+
+def test_exact_counts_are_never_for_sale(tmp_path: Path) -> None:
+    """The household's own attributes are public under `person`, and still get noise."""
+    with curator(tmp_path, unit=Unit.INDIVIDUAL) as gate:
+        own = next(
+            index
+            for index, block in enumerate(WORKLOAD.blocks)
+            if block.level == "group" and block.group == (0, 2)
+        )
+        assert gate.sensitivity(own).l2_squared == 1
+        gate.measure([own], rho=gate.remaining / 2, step="own")
+        assert gate.spent > 0
+
+
+def test_no_public_part_of_a_curator_holds_the_counts(tmp_path: Path) -> None:
+    """Walk everything reachable from the curator without its private names."""
+    with curator(tmp_path) as gate:
+        gate.measure([0], rho=gate.remaining / 2, step="m")
+        seen: set[int] = set()
+        todo = [value for name, value in vars(gate).items() if not name.startswith("_")]
+        todo += [gate.account, gate.terms, gate.spent, gate.remaining, repr(gate)]
+        while todo:
+            value = todo.pop()
+            if id(value) in seen or isinstance(value, type) or callable(value):
+                continue
+            seen.add(id(value))
+            if isinstance(value, np.ndarray):
+                assert value.shape != EXACT.shape or not np.array_equal(value, EXACT)
+            elif isinstance(value, str | int | float | Fraction):
+                continue
+            else:
+                todo += gc.get_referents(value)
+        with pytest.raises(TypeError, match="never copied or saved"):
+            pickle.dumps(gate)
+
+
+def test_the_ledger_holds_released_values_only(tmp_path: Path) -> None:
+    with curator(tmp_path) as gate:
+        gate.measure([1], rho=gate.remaining / 100, step="m")
+    text = (tmp_path / "ledger.jsonl").read_text(encoding="utf-8")
+    place = slice(WORKLOAD.offsets[1], WORKLOAD.offsets[2])
+    assert ", ".join(map(str, EXACT[place])) not in text
+    assert str(DATA.people) not in text
+
+
+def test_estimates_must_fit(tmp_path: Path) -> None:
+    with curator(tmp_path) as gate:
+        for bad in (np.zeros(3), np.full(WORKLOAD.size, np.nan)):
+            with pytest.raises(KinfolkError, match="one per query"):
+                gate.select_query(bad, rho=gate.remaining, step="s")
+        with pytest.raises(KinfolkError, match="at least one candidate"):
+            gate.select_block([], np.zeros(WORKLOAD.size), rho=gate.remaining, step="s")
+        assert gate.spent == 0
+
+
+def test_the_certificate_of_a_run_holds(tmp_path: Path) -> None:
+    with curator(tmp_path, seed=None) as gate:
+        gate.measure([0, 1], rho=gate.remaining / 2, step="m")
+        gate.select_query(np.zeros(WORKLOAD.size), rho=gate.remaining / 2, step="s")
+        certificate = certificate_of(gate.account)
+    assert check_certificate(certificate) == []
+    assert certificate["private"] is True
+    assert certificate["unit_name"] == "home"
+    assert certificate["domain"] == "declared"
+    assert len(certificate["spends"]) == 2
