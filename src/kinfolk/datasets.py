@@ -8,11 +8,8 @@ from typing import Any, NamedTuple
 import pyarrow.parquet as pq
 
 from kinfolk.data.frames import to_frame
-from kinfolk.errors import KinfolkError
+from kinfolk.data.shipped import SCHEMAS, load_schema, schema_text
 from kinfolk.schema import Schema
-
-SCHEMAS = ("acs", "acs-red", "acs-rel", "afst", "detroit")
-"""The schemas that come with kinfolk: the paper's four, and the bundled data's."""
 
 
 class Sample(NamedTuple):
@@ -20,22 +17,6 @@ class Sample(NamedTuple):
 
     schema: Schema
     tables: dict[str, Any]
-
-
-def load_schema(name: str) -> Schema:
-    """A shipped schema by name.
-
-    >>> load_schema("acs-red").size_limit
-    3
-    """
-    return Schema.from_text(schema_text(name), name=f"{name}.yaml")
-
-
-def schema_text(name: str) -> str:
-    """A shipped schema as YAML, comments included."""
-    if name not in SCHEMAS:
-        raise KinfolkError(f"no schema is called {name!r}. There are: {', '.join(SCHEMAS)}.")
-    return files("kinfolk.data").joinpath("schemas", f"{name}.yaml").read_text(encoding="utf-8")
 
 
 def load_detroit(*, frames: str = "pyarrow") -> Sample:
@@ -55,3 +36,6 @@ def load_detroit(*, frames: str = "pyarrow") -> Sample:
         with as_file(resource) as path:
             tables[name] = to_frame(pq.read_table(path), frames)
     return Sample(schema, tables)
+
+
+__all__ = ["SCHEMAS", "Sample", "load_detroit", "load_schema", "schema_text"]

@@ -7,8 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from bad_input.cases import ABSENT, FOLDER, HOUSEHOLDS, PERSONS, SCHEMA, Case
 
+from bad_input.cases import ABSENT, FOLDER, HOUSEHOLDS, PERSONS, SCHEMA, Case
 from kinfolk.cli.validate import name_tables
 from kinfolk.data.encode import encode
 from kinfolk.data.encoded import Encoded

@@ -96,8 +96,12 @@ def init(
 )
 @click.option(
     "--crosswalk",
-    type=click.Path(path_type=Path),
-    help="A CSV with columns PUMA and COUNTYFIP, since PUMS files name no county.",
+    help="PUMS files name no county: 'ny-2010', or a CSV with columns PUMA and COUNTYFIP.",
+)
+@click.option(
+    "--group-quarters",
+    is_flag=True,
+    help="Keep group quarters as one-person households, as the paper seems to.",
 )
 @click.option(
     "-o",
@@ -111,7 +115,8 @@ def prepare(
     ipums: Path | None,
     ddi: Path | None,
     pums: tuple[Path, Path] | None,
-    crosswalk: Path | None,
+    crosswalk: str | None,
+    group_quarters: bool,
     output: Path,
 ) -> None:
     """See PREPARE."""
@@ -122,10 +127,16 @@ def prepare(
     if (ipums is None) == (not pums):
         raise KinfolkError("give either --ipums FILE or --pums HOUSING PERSONS.")
     if ipums is not None:
-        source = read_ipums(ipums, ddi=ddi, target=target)
+        source = read_ipums(ipums, ddi=ddi, target=target, group_quarters=group_quarters)
     else:
         assert pums is not None  # noqa: S101  (one of the two is given)
-        source = read_pums(pums[0], pums[1], target=target, county_crosswalk=crosswalk)
+        source = read_pums(
+            pums[0],
+            pums[1],
+            target=target,
+            county_crosswalk=crosswalk,
+            group_quarters=group_quarters,
+        )
     output.mkdir(parents=True, exist_ok=True)
     for name, rows in source.tables.items():
         write_table(rows, output / f"{name}.parquet")

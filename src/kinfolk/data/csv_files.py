@@ -65,31 +65,14 @@ def read_csv(path: Path, columns: list[str]) -> tuple[pa.Table, list[str]]:
         return pa.table({c: pa.array([], pa.string()) for c in present}), header
     if any(header.count(c) > 1 for c in present):
         return pa.table({}), header
-    ragged: list[tuple[int, int, int]] = []
-
-    def note(row: Any) -> str:
-        ragged.append((row.number or 1, row.actual_columns, row.expected_columns))
-        return "skip"
-
-    options = csv_options(path, present)
-    options["parse_options"].invalid_row_handler = note
-    # One thread, so that the reader can say the number of a line it cannot split.
-    read = pacsv.ReadOptions(use_threads=False)
     try:
-        table = pacsv.read_csv(path, read_options=read, **options)
+        table = pacsv.read_csv(path, **csv_options(path, present))
     except pa.ArrowInvalid:
         _refuse_bytes(path)
+        _refuse_open_quote(path)
+        _refuse_ragged(path, len(header))
         raise
     _refuse_open_quote(path)
-    if ragged:
-        number, actual, expected = ragged[0]
-        lines = row_lines(path)
-        line = lines[number - 2] if number - 2 < len(lines) else number
-        more = f" ({len(ragged):,} such lines; this is the first)" if len(ragged) > 1 else ""
-        noun = "cell" if actual == 1 else "cells"
-        what = f"{actual} {noun}, but the first line has {expected}{more}."
-        fix = "Look for an unquoted comma, a missing cell or a line break inside a cell."
-        raise UnreadableError(f"{path.name}, line {line}", what, fix)
     return table, header
 
 
@@ -160,6 +143,20 @@ def _refuse_bytes(path: Path) -> None:
         what = f"{shown(piece)} is not text in UTF-8{more}."
         fix = "Save the file in UTF-8; it may be in Latin-1, Windows-1252 or UTF-16."
         raise UnreadableError(f"{path.name}, line {number}", what, fix)
+
+
+def _refuse_ragged(path: Path, expected: int) -> None:
+    """Find the first line with too many or too few cells."""
+    ragged: list[tuple[int, int]] = []
+    with suppress(csv.Error):
+        ragged += ((line, len(cells)) for line, cells in _records(path) if len(cells) != expected)
+    if ragged:
+        line, actual = ragged[0]
+        more = f" ({len(ragged):,} such lines; this is the first)" if len(ragged) > 1 else ""
+        noun = "cell" if actual == 1 else "cells"
+        what = f"{actual} {noun}, but the first line has {expected}{more}."
+        fix = "Look for an unquoted comma, a missing cell or a line break inside a cell."
+        raise UnreadableError(f"{path.name}, line {line}", what, fix)
 
 
 def _refuse_open_quote(path: Path) -> None:

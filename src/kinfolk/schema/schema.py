@@ -128,6 +128,7 @@ def _is_list_of_lists(given: object) -> bool:
 class Schema:
     """Everything that is public about the data: tables, domain, sizes, roles, queries.
 
+    >>> from kinfolk.schema import Categorical
     >>> schema = Schema(
     ...     group=GroupTable(
     ...         table="households",

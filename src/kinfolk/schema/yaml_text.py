@@ -136,7 +136,7 @@ _WORDS = re.compile(r"(?i)(true|false|null|~)$")
 
 
 def _string_text(text: str) -> str:
-    if _PLAIN.match(text) and not _WORDS.match(text):
+    if _PLAIN.fullmatch(text) and not _WORDS.fullmatch(text):
         return text
     escaped = []
     for character in text:
@@ -145,10 +145,8 @@ def _string_text(text: str) -> str:
             escaped.append("\\" + character)
         elif character == "\n":
             escaped.append("\\n")
-        elif code > 0xFFFF:
+        elif not character.isprintable():
             escaped.append(f"\\U{code:08x}")
-        elif code < 0x20 or 0x7F <= code < 0xA1 or code in (0x2028, 0x2029, 0xFEFF):
-            escaped.append(f"\\u{code:04x}")
         else:
             escaped.append(character)
     return '"' + "".join(escaped) + '"'

@@ -88,12 +88,12 @@ def test_no_ids() -> None:
 
 
 def test_the_nearest_miss_is_explained() -> None:
-    with pytest.raises(KinfolkError, match=r"SERIAL comes nearest, but: .*row 2, column SERIAL"):
+    with pytest.raises(KinfolkError, match=r"SERIAL comes nearest, but: .*row 2"):
         draft_schema(homes(SERIAL=[1] * N), people(SERIAL=[1] * len(MEMBERS)))
     lost = [*MEMBERS[:-1], 999]
-    with pytest.raises(KinfolkError, match="999 is not in households"):
+    with pytest.raises(KinfolkError, match=r"hh_id comes nearest, but: .*999"):
         draft_schema(homes(hh_id=MEMBERS_KEY), people(hh_id=lost))
-    with pytest.raises(KinfolkError, match="the ids are text, but"):
+    with pytest.raises(KinfolkError, match=r"hh_id comes nearest, but: .*text"):
         draft_schema(homes(hh_id=MEMBERS_KEY), people(hh_id=MEMBERS_TEXT))
 
 
@@ -116,7 +116,7 @@ def test_named_ids_that_do_not_link_show_every_problem() -> None:
         draft_schema(a, b, group_id="hh_id", individual_group_id="ref")
     message = str(caught.value)
     assert "do not link by ref and hh_id" in message
-    for words in ("already stands in", "is blank", "999 is not in households"):
+    for words in ("column hh_id", "column ref", "blank", "999"):
         assert words in message
 
 

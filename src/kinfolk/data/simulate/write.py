@@ -6,13 +6,13 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kinfolk.data.shipped import schema_text
 from kinfolk.data.simulate.stream import simulate
 from kinfolk.errors import KinfolkError
 
@@ -48,12 +48,6 @@ def write_simulation(
             "Choose a directory you can write to, with room for the data."
         ) from error
     return {"name": name, "seed": int(seed), "paths": paths, "rows": rows}
-
-
-def schema_text(name: str) -> str:
-    """The shipped schema of this name, comments and all."""
-    folder = resources.files("kinfolk").joinpath("data", "schemas")
-    return folder.joinpath(f"{name}.yaml").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from kinfolk.data.sources.csv_columns import listed, read_csv_columns, to_codes
 from kinfolk.data.sources.ipums import refuse_quarters
 from kinfolk.data.sources.recode import NEW_YORK, to_target
 from kinfolk.data.sources.records import BLANK, Codes, Records, SourceTables, Units, link
-from kinfolk.data.sources.shipped import target_schema
+from kinfolk.data.sources.targets import target_schema
 from kinfolk.errors import DataError, KinfolkError, Problem
 from kinfolk.schema import Schema
 

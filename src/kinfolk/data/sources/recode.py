@@ -37,7 +37,7 @@ RELATE: Mapping[int, int] = {code: code for code in range(1, 14)}
 def table_for(target: str, name: str, attribute: Attribute) -> Mapping[int, int]:
     """Which IPUMS codes of a variable become which values of the attribute.
 
-    >>> from kinfolk.data.sources.shipped import target_schema
+    >>> from kinfolk.data.sources.targets import target_schema
     >>> marst = target_schema("acs-red").individual.attributes["MARST"]
     >>> table_for("acs-red", "MARST", marst)[6]
     2

@@ -1,0 +1,133 @@
+"""Data flows one way: imports go left only, and private data is visible in one place."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kinfolk
+
+ROOT = Path(kinfolk.__file__).parent
+
+LAYERS = [
+    {"errors"},
+    {"schema"},
+    {"data", "datasets"},
+    {"queries"},
+    {"privacy"},
+    {"models"},
+    {"methods"},
+    {"sampling"},
+    {"audit", "evaluation"},
+    {"report"},
+    {"cli"},
+]
+"""From left to right; a module imports from its own layer or from one to its left."""
+
+PRIVATE = {
+    "kinfolk.data.encode": "rows of private tables",
+    "kinfolk.data.linking": "rows of private tables",
+    "kinfolk.data.membership": "rows of private tables",
+    "kinfolk.queries.counting": "exact answers",
+    "kinfolk.queries.kernel": "exact answers",
+    "kinfolk.queries.streaming": "exact answers",
+    "kinfolk.queries.spark": "exact answers",
+}
+"""What holds or makes private values."""
+
+GATES = {
+    "kinfolk.privacy.curator": "the only gate on the way to a release",
+    "kinfolk.audit": "attacks made-up data",
+    "kinfolk.evaluation": "labelled NOT PRIVATE",
+    "kinfolk.cli.validate": "speaks to the data holder about their own files; releases nothing",
+    "kinfolk.cli.demo": "public sample data",
+}
+"""Who may import it from outside the packages that make it, and why."""
+
+
+def modules() -> dict[str, Path]:
+    found = {}
+    for path in ROOT.rglob("*.py"):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        if parts[-1] == "__init__":
+            parts = parts[:-1]
+        found[".".join(("kinfolk", *parts))] = path
+    return found
+
+
+def imports(path: Path) -> set[str]:
+    """The modules of kinfolk that a file imports, anywhere in it."""
+    known = modules()
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            assert node.level == 0, f"{path.name}: write imports in full"
+            full = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {name if name in known else node.module for name in full}
+    return {name for name in found if name.startswith("kinfolk.")}
+
+
+def layer(module: str) -> int:
+    part = module.split(".")[1]
+    return next(index for index, names in enumerate(LAYERS) if part in names)
+
+
+def wrong_direction(module: str, imported: set[str]) -> list[str]:
+    return [name for name in imported if layer(name) > layer(module)]
+
+
+def through_the_wall(module: str, imported: set[str]) -> list[str]:
+    inside = module.startswith(("kinfolk.data", "kinfolk.queries"))
+    allowed = inside or any(module == gate or module.startswith(f"{gate}.") for gate in GATES)
+    return [] if allowed else [name for name in imported if name in PRIVATE]
+
+
+@pytest.mark.parametrize("module", [name for name in modules() if name != "kinfolk"])
+def test_imports_go_left(module: str) -> None:
+    assert wrong_direction(module, imports(modules()[module])) == []
+
+
+@pytest.mark.parametrize("module", [name for name in modules() if name != "kinfolk"])
+def test_private_data_is_visible_in_one_place(module: str) -> None:
+    assert through_the_wall(module, imports(modules()[module])) == []
+
+
+def test_the_rules_have_teeth() -> None:
+    """A planted import in the wrong direction, or past the curator, is found."""
+    assert wrong_direction("kinfolk.queries.counting", {"kinfolk.privacy.curator"})
+    assert through_the_wall("kinfolk.models.hpd", {"kinfolk.queries.counting"})
+    assert through_the_wall("kinfolk.methods.adaptive", {"kinfolk.data.encode"})
+    assert through_the_wall("kinfolk.privacy.ledger", {"kinfolk.queries.counting"})
+    assert not through_the_wall("kinfolk.privacy.curator", {"kinfolk.queries.counting"})
+
+
+def test_everything_private_and_every_gate_exists() -> None:
+    """A renamed module must not slip out of the rules."""
+    known = modules()
+    missing = [name for name in PRIVATE if name not in known]
+    assert missing == []
+    assert "kinfolk.privacy.curator" in known
+
+
+def test_only_the_curator_knows_the_name_of_its_counts() -> None:
+    users = [
+        name for name, path in modules().items() if "__counts" in path.read_text(encoding="utf-8")
+    ]
+    assert users == ["kinfolk.privacy.curator"]
+
+
+def test_starting_up_needs_no_extra() -> None:
+    """The command line starts without pandas, polars, opendp, Spark, ipumspy or JAX."""
+    heavy = ["pandas", "polars", "opendp", "pyspark", "ipumspy", "jax", "scipy", "torch"]
+    code = (
+        "import sys, kinfolk.cli.main, kinfolk.datasets; "
+        f"print([name for name in {heavy} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
