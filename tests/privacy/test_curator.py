@@ -115,6 +115,16 @@ def test_nothing_is_bought_twice(tmp_path: Path) -> None:
         assert resumed.measure([2], rho=1, step="m").values.tolist() == first.values.tolist()
 
 
+def test_without_opendp_nothing_is_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> None:
+        raise KinfolkError("opendp is not installed")
+
+    monkeypatch.setattr("kinfolk.privacy.curator.opendp", missing)
+    with pytest.raises(KinfolkError, match="not installed"):
+        curator(tmp_path, seed=None)
+    assert not (tmp_path / "ledger.jsonl").exists()
+
+
 def test_overspending_touches_nothing(tmp_path: Path) -> None:
     with curator(tmp_path) as gate:
         with pytest.raises(OverspendError):

@@ -25,6 +25,7 @@ from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.gaussian import measure
 from kinfolk.privacy.ledger import Ledger
 from kinfolk.privacy.mechanisms import Exponential, Gaussian
+from kinfolk.privacy.opendp_bridge import opendp
 from kinfolk.privacy.randomness import Randomness
 from kinfolk.privacy.selection import select
 from kinfolk.privacy.terms import Terms
@@ -110,6 +111,9 @@ class Curator:
         self.__counts = counter.counts
         self.__randomness = Randomness(seed=promise.seed)
         self.__bounds = workload_sensitivities(self.workload, self.unit, weights=self.weights)
+        if promise.seed is None:
+            # Better now than between a debit and its release.
+            opendp()
         self.__ledger = Ledger(ledger, self.terms)
 
     @classmethod

@@ -5,15 +5,19 @@ Counts of parts of the data add up to the counts of the whole, as long as no gro
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk.data.encoded import Encoded
-from kinfolk.queries.kernel import GROUP, INDIVIDUAL, RELATION, Ints, count_blocks
+from kinfolk.data.encoded import Cleaning, Encoded
+from kinfolk.errors import KinfolkError
+from kinfolk.queries.kernel import GROUP, INDIVIDUAL, RELATION, Ints, count_families
 from kinfolk.queries.ties import ties
 from kinfolk.queries.workload import Workload
 
 _LEVELS = {"group": GROUP, "individual": INDIVIDUAL, "relation": RELATION}
+_MOST_CELLS = 2**31
+"""In one block: cells within a block are 32-bit numbers in the compiled loop."""
 
 
 class Counter:
@@ -21,17 +25,25 @@ class Counter:
 
     def __init__(self, workload: Workload, *, weights: npt.NDArray[np.int64] | None = None) -> None:
         self.workload = workload
-        self.counts: Ints = np.zeros(workload.size, np.int64)
-        """(queries,) what has been counted so far."""
-        self.groups = 0
-        self.people = 0
         limit = workload.schema.size_limit
         shape = (len(workload.blocks), limit + 1)
         self.weights: Ints = np.ones(shape, np.int64) if weights is None else weights
         """(blocks, sizes + 1) what a group of each size adds."""
         if self.weights.shape != shape:
             raise ValueError(f"weights have shape {self.weights.shape}, expected {shape}")
-        self._plan = _plan(workload)
+        widest = max(workload.blocks, key=lambda block: block.cells)
+        if widest.cells >= _MOST_CELLS:
+            raise KinfolkError(
+                f"one attribute set has {widest.cells:,} cells, more than the {_MOST_CELLS - 1:,} "
+                "that can be counted. Use a smaller k, or coarser attributes."
+            )
+        self.counts: Ints = np.zeros(workload.size, np.int64)
+        """(queries,) what has been counted so far."""
+        self.groups = 0
+        self.people = 0
+        self.cleaning = Cleaning()
+        """What was left out of the tables that have been counted so far."""
+        self._plan = _plan(workload, self.weights)
 
     def add(self, data: Encoded) -> None:
         """Add a chunk of whole groups."""
@@ -39,18 +51,21 @@ class Counter:
             raise ValueError("the chunk was encoded with another schema")
         size = data.sizes - data.schema.sizes.start
         group_codes = np.vstack([data.group.T.astype(np.uint16), size.astype(np.uint16)])
+        # One type of codes, so that the loop is compiled once.
+        individual_codes = data.individual.T.astype(np.uint16, order="C")
         role = np.zeros(data.people, np.uint8) if data.role is None else data.role
-        count_blocks(
+        count_families(
             group_codes,
-            np.ascontiguousarray(data.individual.T),
+            individual_codes,
             role,
             data.offsets,
             *self._plan,
-            self.weights,
+            numba.get_num_threads(),
             self.counts,
         )
         self.groups += data.groups
         self.people += data.people
+        self.cleaning += data.cleaning
 
 
 def count(
@@ -73,30 +88,55 @@ def count(
     return counter.counts
 
 
-def _plan(workload: Workload) -> tuple[Ints, ...]:
+def _families(workload: Workload, weights: Ints) -> list[list[int]]:
+    """Blocks that differ in their group part only; those of a relation side by side.
+
+    Threads take every n-th family, so the long ones come first.
+    """
+    families: dict[tuple[object, ...], list[int]] = {}
+    for index, block in enumerate(workload.blocks):
+        parts = (block.individual, block.relative, weights[index].tobytes())
+        families.setdefault((block.relation or "", block.level, *parts), []).append(index)
+    return [
+        families[key] for key in sorted(families, key=lambda key: (key[:2], -len(families[key])))
+    ]
+
+
+def _plan(workload: Workload, weights: Ints) -> tuple[Ints, ...]:
     """The workload as flat integer arrays for the compiled loop."""
-    spans: list[tuple[int, ...]] = []
-    entries: list[tuple[int, int]] = []
+    families = _families(workload, weights)
     attributes: list[int] = []
     sizes: list[int] = []
+    spans: list[tuple[int, ...]] = []
+    group_spans: list[tuple[int, int]] = []
     known: list[tuple[int, int]] = []
-    for block in workload.blocks:
-        start = len(attributes)
-        attributes += [*block.group, *block.individual, *block.relative]
-        sizes += block.shape
-        second = start + len(block.group)
-        spans.append((start, second, second + len(block.individual), len(attributes)))
-        first = len(known)
-        if block.relation is not None:
-            for who, whom in ties(workload.schema, block.relation):
-                known.append((who, sum(1 << role for role in whom)))
-        entries.append((first, len(known)))
+    ranges: dict[str | None, tuple[int, int]] = {None: (0, 0)}
+    for family in families:
+        block = workload.blocks[family[0]]
+        first = len(attributes)
+        attributes += [*block.individual, *block.relative]
+        sizes += block.shape[len(block.group) :]
+        spans.append((first, first + len(block.individual), len(attributes)))
+        if block.relation not in ranges:
+            found = ties(workload.schema, block.relation or "")
+            ranges[block.relation] = (len(known), len(known) + len(found))
+            known += [(who, sum(1 << role for role in whom)) for who, whom in found]
+        for index in family:
+            block = workload.blocks[index]
+            group_spans.append((len(attributes), len(attributes) + len(block.group)))
+            attributes += block.group
+            sizes += block.shape[: len(block.group)]
+    order = [index for family in families for index in family]
+    leaders = [workload.blocks[family[0]] for family in families]
     return (
-        np.array([_LEVELS[block.level] for block in workload.blocks], np.int64),
-        np.array(spans, np.int64).reshape(-1, 4),
+        np.array([_LEVELS[block.level] for block in leaders], np.int64),
+        np.array(spans, np.int64).reshape(-1, 3),
+        np.array([ranges[block.relation] for block in leaders], np.int64).reshape(-1, 2),
+        weights[[family[0] for family in families]],
+        np.cumsum([0, *map(len, families)], dtype=np.int64),
+        np.array(group_spans, np.int64).reshape(-1, 2),
+        np.array([workload.offsets[index] for index in order], np.int64),
         np.array(attributes, np.int64),
         np.array(sizes, np.int64),
-        np.array(workload.offsets[:-1], np.int64),
-        np.array(entries, np.int64).reshape(-1, 2),
         np.array(known, np.int64).reshape(-1, 2),
     )

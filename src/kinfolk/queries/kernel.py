@@ -1,7 +1,9 @@
 """The compiled counting loop.
 
-Threads take whole blocks, so each part of the counts has one writer and the result does not depend
-on their number. Inside a block, tiles of groups keep the scratch cells in the processor's cache.
+Blocks that share their individual and relative parts form a family: who counts in which cell is
+worked out once for all of them, as a list of entries, and only the group part differs from block to
+block. Threads take whole families, so each part of the counts has one writer and the result does
+not depend on their number. Tiles of whole groups keep the lists in the processor's cache.
 """
 
 from __future__ import annotations
@@ -15,10 +17,21 @@ import numpy.typing as npt
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.integer[Any]]
 
-TILE = 2048
-"""Groups per tile."""
+PEOPLE = 8192
+"""People in a tile, unless one group has more."""
+PAIRS = 65536
+"""Pairs of relatives in a tile, unless one group has more."""
 
 GROUP, INDIVIDUAL, RELATION = 0, 1, 2
+
+
+@numba.njit(cache=True, nogil=True)
+def _product(sizes: Ints, first: int, last: int) -> int:
+    """How many cells the attributes first..last have together."""
+    cells = 1
+    for position in range(first, last):
+        cells *= sizes[position]
+    return cells
 
 
 @numba.njit(cache=True, nogil=True)
@@ -30,32 +43,146 @@ def _cells(
     sizes: Ints,
     first: int,
     last: int,
-    out: Ints,
+    out: Codes,
 ) -> None:
     """Mixed-radix cells of rows start..stop over attributes[first:last], into out."""
     for row in range(stop - start):
         out[row] = 0
     for position in range(first, last):
         column = codes[attributes[position]]
-        size = sizes[position]
+        size = np.uint32(sizes[position])
         for row in range(stop - start):
             out[row] = out[row] * size + column[start + row]
 
 
+@numba.njit(cache=True, nogil=True)
+def _tile_end(offsets: Ints, start: int, reach: int) -> int:
+    """Where a tile of whole groups ends; it holds at least one.
+
+    reach: the number of ties of a relation, which bounds its pairs of relatives; 0 without any.
+    """
+    pairs, end = 0, start
+    while end < len(offsets) - 1:
+        size = offsets[end + 1] - offsets[end]
+        pairs += reach * size * size
+        if end > start and (offsets[end + 1] - offsets[start] > PEOPLE or pairs > PAIRS):
+            break
+        end += 1
+    return end
+
+
+@numba.njit(cache=True, nogil=True)
+def _once_per_group(
+    group_of: Codes,
+    people: int,
+    cell: Codes,
+    met: Ints,
+    now: int,
+    entry_group: Codes,
+    entry_cell: Codes,
+) -> int:
+    """One entry for every cell that a group fills, for the first member that fills it."""
+    entries = 0
+    for i in range(people):
+        entry_group[entries] = group_of[i]
+        entry_cell[entries] = cell[i]
+        turn = now + group_of[i]
+        entries += met[cell[i]] != turn
+        met[cell[i]] = turn
+    return entries
+
+
+@numba.njit(cache=True, nogil=True)
+def _relatives(
+    offsets: Ints,
+    role: Codes,
+    start: int,
+    stop: int,
+    ties: Ints,
+    first: int,
+    last: int,
+    pairs: Codes,
+) -> int:
+    """Who has whom as a relative, within groups start..stop, by ties[first:last].
+
+    pairs: (3, room) the person, the relative, and the first pair of the same person and tie.
+    """
+    low, found = offsets[start], 0
+    for g in range(start, stop):
+        for tie in range(first, last):
+            who, whom = ties[tie]
+            for i in range(offsets[g], offsets[g + 1]):
+                if role[i] != who:
+                    continue
+                turn = found
+                for j in range(offsets[g], offsets[g + 1]):
+                    if j != i and (whom >> role[j]) & 1:
+                        pairs[0, found] = i - low
+                        pairs[1, found] = j - low
+                        pairs[2, found] = turn
+                        found += 1
+    return found
+
+
+@numba.njit(cache=True, nogil=True)
+def _once_per_person(
+    group_of: Codes,
+    pairs: Codes,
+    found: int,
+    cell: Codes,
+    relative_cell: Codes,
+    relative_cells: int,
+    met: Ints,
+    now: int,
+    entry_group: Codes,
+    entry_cell: Codes,
+) -> int:
+    """One entry for every cell that a person's relatives fill, however many of them fill it."""
+    entries = 0
+    for pair in range(found):
+        i, theirs = pairs[0, pair], relative_cell[pairs[1, pair]]
+        entry_group[entries] = group_of[i]
+        entry_cell[entries] = cell[i] * relative_cells + theirs
+        turn = now + pairs[2, pair]
+        entries += met[theirs] != turn
+        met[theirs] = turn
+    return entries
+
+
+@numba.njit(cache=True, nogil=True)
+def _room(offsets: Ints, level: Ints, spans: Ints, tie_spans: Ints, sizes: Ints) -> tuple[int, ...]:
+    """The most people, pairs and cells met of a tile, and the most ties of a relation."""
+    largest, reach, met = 1, 0, 1
+    for g in range(len(offsets) - 1):
+        largest = max(largest, offsets[g + 1] - offsets[g])
+    for family in range(len(level)):
+        first, second, last = spans[family]
+        reach = max(reach, tie_spans[family, 1] - tie_spans[family, 0])
+        if level[family] == GROUP:
+            met = max(met, _product(sizes, first, last))
+        elif level[family] == RELATION:
+            met = max(met, _product(sizes, second, last))
+    pairs = max(PAIRS, reach * largest * largest) if reach else 0
+    return max(PEOPLE, largest), pairs, met, reach
+
+
 @numba.njit(cache=True, nogil=True, parallel=True)
-def count_blocks(
+def count_families(
     group_codes: Codes,
     individual_codes: Codes,
     role: Codes,
     offsets: Ints,
     level: Ints,
     spans: Ints,
+    tie_spans: Ints,
+    weights: Ints,
+    members: Ints,
+    group_spans: Ints,
+    starts: Ints,
     attributes: Ints,
     sizes: Ints,
-    starts: Ints,
-    entries: Ints,
     ties: Ints,
-    weights: Ints,
+    workers: int,
     counts: Ints,
 ) -> None:
     """Add every group's contribution to every block.
@@ -64,78 +191,98 @@ def count_blocks(
     individual_codes: (individual attributes, people) codes.
     role: (people,) role indices; zeros where there are none.
     offsets: (groups + 1,) where each group's members begin.
-    level: (blocks,) GROUP, INDIVIDUAL or RELATION.
-    spans: (blocks, 4) where the group, individual and relative parts of `attributes` begin and end.
-    attributes, sizes: positions and categories of the attributes of all blocks, end to end.
+    level: (families,) GROUP, INDIVIDUAL or RELATION.
+    spans: (families, 3) where the individual part of `attributes` begins, where the relative part
+        does, and where that ends.
+    tie_spans: (families, 2) the family's range of `ties`.
+    weights: (families, sizes + 1) what a group of each size adds.
+    members: (families + 1,) where the family's blocks begin.
+    group_spans: (blocks, 2) the group part of `attributes`.
     starts: (blocks,) where the block's counts begin.
-    entries: (blocks, 2) the block's range of `ties`.
+    attributes, sizes: positions and categories of the attributes of all parts, end to end.
     ties: (ties, 2) a role, and the set of its relatives' roles as bits.
-    weights: (blocks, sizes + 1) what a group of each size adds.
+    workers: how many threads share the families.
     counts: (queries,) the result is added here.
     """
     groups = len(offsets) - 1
-    for block in numba.prange(len(level)):
-        first, second, third, last = spans[block]
-        individual_cells = 1
-        for position in range(second, third):
-            individual_cells *= sizes[position]
-        relative_cells = 1
-        for position in range(third, last):
-            relative_cells *= sizes[position]
-        weight = weights[block]
-        base = starts[block]
-        group_cell = np.empty(TILE, np.int64)
-        cell = np.empty(0, np.int64)
-        relative_cell = np.empty(0, np.int64)
-        for tile in range(0, groups, TILE):
-            end = min(tile + TILE, groups)
-            low, high = offsets[tile], offsets[end]
-            if len(cell) < high - low:
-                cell = np.empty(high - low, np.int64)
-                relative_cell = np.empty(high - low, np.int64)
-            _cells(group_codes, tile, end, attributes, sizes, first, second, group_cell)
-            _cells(individual_codes, low, high, attributes, sizes, second, third, cell)
-            if level[block] == RELATION:
-                _cells(individual_codes, low, high, attributes, sizes, third, last, relative_cell)
-            for g in range(tile, end):
-                here = base + group_cell[g - tile] * individual_cells * relative_cells
-                a, b = offsets[g] - low, offsets[g + 1] - low
-                amount = weight[b - a]
-                if level[block] == INDIVIDUAL:
-                    for i in range(a, b):
-                        counts[here + cell[i]] += amount
-                elif level[block] == GROUP:
-                    if second == third:
-                        counts[here] += amount
-                        continue
-                    for i in range(a, b):
-                        # A group counts once per cell, for the first member that fills it.
-                        fresh = True
-                        for j in range(a, i):
-                            if cell[j] == cell[i]:
-                                fresh = False
-                                break
-                        if fresh:
-                            counts[here + cell[i]] += amount
+    people_room, pair_room, cell_room, reach = _room(offsets, level, spans, tie_spans, sizes)
+    for worker in numba.prange(workers):
+        group_of = np.empty(people_room, np.uint32)
+        cell = np.empty(people_room, np.uint32)
+        relative_cell = np.empty(people_room, np.uint32)
+        group_cell = np.empty(people_room, np.uint32)
+        here = np.empty(people_room, np.int64)
+        amount = np.empty(people_room, np.int64)
+        pairs = np.empty((3, pair_room), np.uint32)
+        entry_group = np.empty(max(people_room, pair_room), np.uint32)
+        entry_cell = np.empty(max(people_room, pair_room), np.uint32)
+        # The turn in which a cell was last met. Turns never repeat, so nothing is ever cleared.
+        met = np.zeros(cell_room, np.int64)
+        now = 1
+        start = 0
+        while start < groups:
+            stop = _tile_end(offsets, start, reach)
+            low, high = offsets[start], offsets[stop]
+            for g in range(start, stop):
+                for i in range(offsets[g] - low, offsets[g + 1] - low):
+                    group_of[i] = g - start
+            found, relation = 0, -1
+            for family in range(worker, len(level), workers):
+                first, second, last = spans[family]
+                inner = _product(sizes, first, last)
+                _cells(individual_codes, low, high, attributes, sizes, first, second, cell)
+                if first == last:
+                    entries = stop - start
+                    for g in range(entries):
+                        entry_group[g] = g
+                        entry_cell[g] = 0
+                elif level[family] == INDIVIDUAL:
+                    entries = high - low
+                    for i in range(entries):
+                        entry_group[i] = group_of[i]
+                        entry_cell[i] = cell[i]
+                elif level[family] == GROUP:
+                    entries = _once_per_group(
+                        group_of, high - low, cell, met, now, entry_group, entry_cell
+                    )
+                    now += stop - start
                 else:
-                    for tie in range(entries[block, 0], entries[block, 1]):
-                        who, relatives = ties[tie]
-                        for i in range(a, b):
-                            if role[low + i] != who:
-                                continue
-                            mine = here + cell[i] * relative_cells
-                            for j in range(a, b):
-                                if j == i or not (relatives >> role[low + j]) & 1:
-                                    continue
-                                # A person counts once per cell, however many relatives fill it.
-                                fresh = True
-                                for other in range(a, j):
-                                    if (
-                                        other != i
-                                        and (relatives >> role[low + other]) & 1
-                                        and relative_cell[other] == relative_cell[j]
-                                    ):
-                                        fresh = False
-                                        break
-                                if fresh:
-                                    counts[mine + relative_cell[j]] += amount
+                    opening, closing = tie_spans[family]
+                    if opening != relation:
+                        relation = opening
+                        found = _relatives(
+                            offsets, role, start, stop, ties, opening, closing, pairs
+                        )
+                    _cells(
+                        individual_codes, low, high, attributes, sizes, second, last, relative_cell
+                    )
+                    entries = _once_per_person(
+                        group_of,
+                        pairs,
+                        found,
+                        cell,
+                        relative_cell,
+                        _product(sizes, second, last),
+                        met,
+                        now,
+                        entry_group,
+                        entry_cell,
+                    )
+                    now += found
+                for g in range(stop - start):
+                    size = offsets[start + g + 1] - offsets[start + g]
+                    # Without an individual part, one entry stands for all members.
+                    everybody = size if first == last and level[family] == INDIVIDUAL else 1
+                    amount[g] = weights[family, size] * everybody
+                for block in range(members[family], members[family + 1]):
+                    opening, closing = group_spans[block]
+                    _cells(
+                        group_codes, start, stop, attributes, sizes, opening, closing, group_cell
+                    )
+                    for g in range(stop - start):
+                        here[g] = starts[block] + np.int64(group_cell[g]) * inner
+                    for entry in range(entries):
+                        g = entry_group[entry]
+                        # An unsigned index spares a test for negative ones.
+                        counts[np.uint64(here[g] + np.int64(entry_cell[entry]))] += amount[g]
+            start = stop
