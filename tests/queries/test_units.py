@@ -82,3 +82,12 @@ def test_the_words_are_the_schemas() -> None:
     assert "the number of children" in spelled.public
     with pytest.raises(KinfolkError, match="max_size is 0"):
         Unit.GROUP.within(max_size=0)
+
+
+def test_roles_are_public_for_the_person_unit_only() -> None:
+    def public(unit: Unit, *, roles: bool) -> tuple[str, ...]:
+        return unit.within(max_size=6, roles=roles).public
+
+    assert "the role of every person" in public(Unit.INDIVIDUAL, roles=True)
+    assert "the role of every person" not in public(Unit.INDIVIDUAL, roles=False)
+    assert not any("role" in fact for fact in public(Unit.GROUP, roles=True))

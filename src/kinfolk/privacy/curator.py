@@ -97,6 +97,7 @@ class Curator:
                 max_size=schema.size_limit,
                 group_table=tables[0],
                 individual_table=tables[-1],
+                roles=schema.roles is not None,
             ),
             epsilon=promise.epsilon,
             delta=promise.delta,

@@ -70,8 +70,9 @@ class Unit(StrEnum):
         max_size: int,
         group_table: str = "households",
         individual_table: str = "persons",
+        roles: bool = False,
     ) -> UnitTerms:
-        """The unit spelled out for one schema.
+        """The unit spelled out for one schema; `roles` says whether members have roles.
 
         >>> print(Unit.GROUP.within(max_size=9).neighbours)
         Replace one whole household by any other household of 1 to 9 members.
@@ -91,7 +92,7 @@ class Unit(StrEnum):
                 protects=f"everything about a {group}: its members and their attributes, their "
                 "number, and its own attributes",
                 public=(
-                    f"the number of {group_table}",
+                    f"the number of {group_table} kept",
                     f"the maximum size, {max_size}",
                     domain,
                 ),
@@ -103,9 +104,10 @@ class Unit(StrEnum):
             f"size and its own attributes, except attributes derived from its members.",
             protects=f"the attributes of one {member}",
             public=(
-                f"the number of {group_table}",
+                f"the number of {group_table} kept",
                 f"the number of {individual_table}",
                 f"the size of every {group}",
+                *((f"the role of every {member}",) if roles else ()),
                 f"the own attributes of every {group}, except those derived from its members",
                 f"the maximum size, {max_size}",
                 domain,
