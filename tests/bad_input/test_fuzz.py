@@ -26,7 +26,7 @@ from kinfolk.schema import Schema
 from kinfolk.schema.yaml_text import load_yaml
 
 FAST = settings(
-    max_examples=60,
+    max_examples=30,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
@@ -93,7 +93,7 @@ TREE = load_yaml(SCHEMA, name="schema")
 PLACES = paths(TREE)
 
 
-@settings(FAST, max_examples=250)
+@settings(FAST, max_examples=60)
 @given(
     st.lists(st.tuples(st.sampled_from(PLACES), NODES, st.booleans()), min_size=1, max_size=4),
     st.one_of(st.none(), st.tuples(st.sampled_from([(), *PLACES]), st.text(max_size=9), NODES)),
@@ -164,7 +164,7 @@ def attempt(groups: Any, individuals: Any) -> None:
         decode(encode(Schema.from_text(SCHEMA), tables), rng=np.random.default_rng(0))
 
 
-@settings(FAST, max_examples=150)
+@settings(FAST, max_examples=30)
 @given(st.data(), st.sets(st.sampled_from(COLUMNS), min_size=1, max_size=3))
 def test_any_cells_in_data_frames(data: st.DataObject, spoilt: set[str]) -> None:
     groups, individuals = households(), persons()
@@ -177,7 +177,7 @@ def test_any_cells_in_data_frames(data: st.DataObject, spoilt: set[str]) -> None
     attempt(groups, individuals)
 
 
-@settings(FAST, max_examples=150)
+@settings(FAST, max_examples=30)
 @given(st.data(), st.sampled_from(COLUMNS), st.booleans(), st.booleans())
 def test_any_type_of_column(
     data: st.DataObject, column: str, everywhere: bool, chunked: bool
@@ -213,16 +213,29 @@ def typed(numbers: list[int | None], dtype: pa.DataType) -> pa.Array:
     return pa.array(numbers, pa.int64()).cast(dtype)
 
 
-@FAST
-@given(st.data())
-def test_any_cells_in_polars(data: st.DataObject) -> None:
-    column = data.draw(st.sampled_from(["household_id", "relate", "sex", "age"]))
-    cells = data.draw(st.lists(CELLS, min_size=6, max_size=6))
-    series = pl.Series(column, cells, dtype=pl.Object)
-    with suppress(Exception):  # Where polars can give the cells a type, it may.
-        series = pl.Series(column, cells, strict=False)
-    frame = pl.from_pandas(persons()).with_columns(series)
-    attempt(pl.from_pandas(households()).lazy(), frame)
+POLARS = [
+    *(pl.Int128, pl.UInt8, pl.Float32, pl.Boolean, pl.String, pl.Categorical, pl.Binary, pl.Null),
+    *(pl.Decimal(9, 1), pl.Date, pl.Datetime("ns"), pl.Duration, pl.Time, pl.Object),
+    *(pl.List(pl.Int8), pl.Struct({"a": pl.Int8}), pl.Array(pl.Int8, 1), pl.Enum(["0", "1"])),
+]
+
+
+@pytest.mark.parametrize("dtype", POLARS, ids=str)
+def test_any_type_of_polars_column(dtype: Any) -> None:
+    for column in ("household_id", "relate", "sex", "age"):
+        cells = pl.Series(column, [0, 1, None, 0, 1, 0], dtype=pl.Int64)
+        if dtype == pl.Object:
+            cells = pl.Series(column, [object()] * 6, dtype=pl.Object)
+        elif dtype in (pl.Categorical, pl.Binary) or isinstance(dtype, pl.Enum):
+            cells = cells.cast(pl.String).cast(dtype)
+        elif isinstance(dtype, pl.List | pl.Array | pl.Struct):
+            nested = [{"a": 1} if isinstance(dtype, pl.Struct) else [1]] * 6
+            cells = pl.Series(column, nested, dtype=dtype)
+        elif dtype != pl.Null:
+            cells = cells.cast(dtype)
+        else:
+            cells = pl.Series(column, [None] * 6)
+        attempt(pl.from_pandas(households()).lazy(), pl.from_pandas(persons()).with_columns(cells))
 
 
 CSV_PIECES = st.sampled_from(
@@ -249,7 +262,7 @@ def test_any_change_to_a_csv_file(
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "csv.gz", "parquet", "arrow"])
-@FAST
+@settings(FAST, max_examples=10)
 @given(st.binary(max_size=200))
 def test_any_bytes_as_a_table(tmp_path: Path, suffix: str, content: bytes) -> None:
     path = tmp_path / f"persons.{suffix}"

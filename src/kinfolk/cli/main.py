@@ -61,9 +61,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort):
         tell("kinfolk: stopped.")
         return 130
-    except BrokenPipeError:
-        # The reader of our output has gone (`kinfolk ... | head`); that is no mistake.
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (kept open until the process ends)
+    except SystemExit:
+        # How click and rich leave when the reader of our output has gone (`kinfolk ... | head`);
+        # they have silenced stdout by then, and it is no mistake.
         return 0
     except FileExistsError as error:
         tell(f"kinfolk: {error.filename}: is a file, not a folder. Choose another folder.")

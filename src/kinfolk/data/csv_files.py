@@ -59,7 +59,7 @@ def read_csv(path: Path, columns: list[str]) -> tuple[pa.Table, list[str]]:
     header = csv_header(path)
     present = [c for c in columns if c in header]
     if not present:
-        _refuse_separator(path, header)
+        refuse_separator(path, header)
         return pa.table({}), header
     if _has_no_rows(path):
         return pa.table({c: pa.array([], pa.string()) for c in present}), header
@@ -68,12 +68,26 @@ def read_csv(path: Path, columns: list[str]) -> tuple[pa.Table, list[str]]:
     try:
         table = pacsv.read_csv(path, **csv_options(path, present))
     except pa.ArrowInvalid:
-        _refuse_bytes(path)
-        _refuse_open_quote(path)
-        _refuse_ragged(path, len(header))
+        _refuse_contents(path, len(header))
         raise
     _refuse_open_quote(path)
     return table, header
+
+
+def csv_batches(
+    path: Path, columns: list[str], header: list[str], *, block: int
+) -> Iterator[pa.RecordBatch]:
+    """The rows of columns that exist, some `block` bytes of the file at a time."""
+    if _has_no_rows(path):
+        return
+    options = pacsv.ReadOptions(block_size=block)
+    try:
+        with pacsv.open_csv(path, read_options=options, **csv_options(path, columns)) as reader:
+            yield from reader
+    except pa.ArrowInvalid:
+        _refuse_contents(path, len(header))
+        raise
+    _refuse_open_quote(path)
 
 
 def row_lines(path: Path) -> list[int]:
@@ -120,12 +134,19 @@ def _records(path: Path, *, strict: bool = False) -> Iterator[tuple[int, list[st
             raise UnreadableError(f"{path.name}, line {line}", what, fix) from None
 
 
-def _refuse_separator(path: Path, header: list[str]) -> None:
+def refuse_separator(path: Path, header: list[str]) -> None:
     """A file separated by semicolons or tabs looks like one long column; say so."""
     for sign, word in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
         if len(header) == 1 and sign in header[0]:
             what = f"the columns are separated by {word}, not commas."
             raise UnreadableError(path.name, what, "Save it with commas, or as Parquet.")
+
+
+def _refuse_contents(path: Path, expected: int) -> None:
+    """Say why a file cannot be split into rows of cells."""
+    _refuse_bytes(path)
+    _refuse_open_quote(path)
+    _refuse_ragged(path, expected)
 
 
 def _refuse_bytes(path: Path) -> None:

@@ -84,20 +84,35 @@ def check_table_names(schema: Schema, tables: Mapping[str, TableLike]) -> None:
 def read_homes(schema: Schema, table: TableLike, problems: list[Problem]) -> Source:
     """Read the group table's declared columns."""
     assert schema.group is not None  # noqa: S101  (callers have checked)
-    wanted = [schema.group.id, *schema.group_attributes]
-    return _read(table, wanted, schema.group.table, problems)
+    return _read(table, home_columns(schema), schema.group.table, problems)
 
 
 def read_people(schema: Schema, table: TableLike, problems: list[Problem]) -> Source:
     """Read the individual table's declared columns."""
-    key = schema.individual.group_id
+    return _read(table, people_columns(schema), schema.individual.table, problems)
+
+
+def home_columns(schema: Schema) -> list[str]:
+    """The columns of the group table that matter, the id first; none for flat data."""
+    return [schema.group.id, *schema.group_attributes] if schema.group else []
+
+
+def people_columns(schema: Schema) -> list[str]:
+    """The columns of the individual table that matter, the group's id first."""
     role = schema.roles.column if schema.roles else None
-    wanted = [name for name in (key, role, *schema.individual_attributes) if name is not None]
-    return _read(table, wanted, schema.individual.table, problems)
+    wanted = (schema.individual.group_id, role, *schema.individual_attributes)
+    return [name for name in wanted if name is not None]
 
 
 def _read(table: TableLike, wanted: list[str], name: str, problems: list[Problem]) -> Source:
     source = read_source(table, wanted, name=name)
+    problems += lacking(source, wanted)
+    return source
+
+
+def lacking(source: Source, wanted: list[str]) -> list[Problem]:
+    """Columns that a table should have and has not, and rows where there are none at all."""
+    problems: list[Problem] = []
     missing = [column for column in wanted if column not in source.columns]
     there = some([plain_text(n) for n in source.names], of=len(source.names), most=8)
     for column in missing:
@@ -110,17 +125,27 @@ def _read(table: TableLike, wanted: list[str], name: str, problems: list[Problem
     if not source.rows and len(missing) < len(wanted):
         what, fix = "the table has no rows.", "Check that it is the right one."
         problems.append(Problem(where=source.name, what=what, fix=fix))
-    return source
+    return problems
 
 
 def encode_sources(
-    schema: Schema, homes: Source | None, people: Source, problems: list[Problem]
+    schema: Schema,
+    homes: Source | None,
+    people: Source,
+    problems: list[Problem],
+    *,
+    part: bool = False,
 ) -> Encoded:
-    """Encode tables that have been read; `problems` holds what reading them found."""
-    links = link_tables(schema, homes, people, problems)
+    """Encode tables that have been read; `problems` holds what reading them found.
+
+    A `part` of the data may have rows of one table only, or no group left in it.
+    """
+    links = link_tables(schema, homes, people, problems, part=part)
     group = _encode_columns(schema.group_attributes, homes, problems)
     individual = _encode_columns(schema.individual_attributes, people, problems)
-    members = settle_members(schema, homes, people, links, problems) if links else None
+    members = None
+    if links is not None:
+        members = settle_members(schema, homes, people, links, problems, part=part)
     if problems or links is None or members is None:
         raise DataError(HEADING, problems)
     dtype = code_type(schema)

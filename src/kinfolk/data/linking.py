@@ -35,9 +35,17 @@ class Links:
 
 
 def link_tables(
-    schema: Schema, homes: Source | None, people: Source, problems: list[Problem]
+    schema: Schema,
+    homes: Source | None,
+    people: Source,
+    problems: list[Problem],
+    *,
+    part: bool = False,
 ) -> Links | None:
-    """Look every person's group up; None where that is not possible."""
+    """Look every person's group up; None where that is not possible.
+
+    In a `part` of the data, a table without rows leaves the other one's rows unmatched.
+    """
     if schema.group is None:
         rows = np.arange(people.rows, dtype=np.int64)
         return Links(groups=people.rows, group_of=rows, sound=rows >= 0, ids=None)
@@ -46,7 +54,7 @@ def link_tables(
         return None
     if key not in homes.columns or link not in people.columns:
         return None
-    if not homes.rows or not people.rows:
+    if not part and not (homes.rows and people.rows):
         return None
     given = [(homes, key, homes.columns[key]), (people, link, people.columns[link])]
     found = [_read_ids(source, name, column, problems) for source, name, column in given]
@@ -61,7 +69,7 @@ def link_tables(
         held = in_words(refs.type), in_words(ids.type)
         if held[0] == held[1]:
             held = str(refs.type), str(ids.type)
-        first = plain_text(refs.drop_null()[0]), plain_text(ids.drop_null()[0])
+        first = [plain_text(next(iter(cells.drop_null()), "none")) for cells in (refs, ids)]
         what = (
             f"the ids are {held[0]} ({first[0]}), but {held[1]} ({first[1]}) in {homes.name}, "
             f"column {key}."
@@ -96,7 +104,7 @@ def _read_ids(
         what = f"the id is blank{such(len(blank))}."
         where = f"{source.place(int(blank[0]))}, column {name}"
         problems.append(Problem(where=where, what=what, fix="Every row needs one."))
-    if len(blank) == source.rows:
+    if source.rows and len(blank) == source.rows:
         return None
     ids = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
     try:
@@ -147,6 +155,8 @@ def _check_unique(
     repeats = np.flatnonzero((first[positions] < np.arange(len(ids))) & (positions >= 0))
     row = int(repeats[0])
     earlier = homes.place(int(first[positions[row]])).rsplit(", ", 1)[-1]
+    if homes.named_by is not None:
+        earlier = "another row"
     what = f"the id {plain_text(ids[row])} already stands in {earlier}{such(len(repeats))}."
     where = f"{homes.place(row)}, column {key}"
     problems.append(Problem(where=where, what=what, fix="Give every group one row and one id."))

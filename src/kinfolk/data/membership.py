@@ -46,8 +46,10 @@ def settle_members(
     people: Source,
     links: Links,
     problems: list[Problem],
+    *,
+    part: bool = False,
 ) -> Members | None:
-    """Apply roles, then `oversize`."""
+    """Apply roles, then `oversize`; only in a `part` of the data may nobody be left."""
     order = np.argsort(links.group_of, kind="stable")
     order = order[links.group_of[order] >= 0]
     group = links.group_of[order]
@@ -71,9 +73,9 @@ def settle_members(
     order, group, role = order[keep], group[keep], role[keep]
     counts = np.bincount(group, minlength=links.groups)
     kept = np.flatnonzero(counts)
-    if not len(kept):
+    if not len(kept) and not part:
         if not problems:
-            problems.append(_nobody_left(people, oversize, links.groups - oversize))
+            problems.append(nobody_left(people.name, oversize, links.groups - oversize))
         return None
     cleaning = Cleaning(
         groups_read=links.groups,
@@ -91,13 +93,14 @@ def settle_members(
     )
 
 
-def _nobody_left(people: Source, oversize: int, others: int) -> Problem:
+def nobody_left(table: str, oversize: int, others: int) -> Problem:
+    """Cleaning has left no group."""
     what = (
         f"no group is left: {oversize:,} over max_size or a role's max, "
         f"{others:,} without anybody in a declared role."
     )
     fix = "Raise max_size or max, write `oversize: first`, or declare the roles that occur."
-    return Problem(where=people.name, what=what, fix=fix)
+    return Problem(where=table, what=what, fix=fix)
 
 
 def read_roles(schema: Schema, people: Source, problems: list[Problem]) -> Ints | None:

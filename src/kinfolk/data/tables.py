@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import narwhals as nw
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
@@ -61,9 +64,17 @@ class Source:
     """All columns that exist, wanted or not."""
     path: Path | None = None
     """The file, where it is a CSV file whose lines can be looked up."""
+    numbers: npt.NDArray[np.int64] | None = None
+    """(rows,) which row of the whole table each one is, where this is part of a table."""
+    named_by: str | None = None
+    """The column that names a row, where rows have no order."""
 
     def place(self, row: int) -> str:
         """Name a row the way its reader would look for it."""
+        if self.named_by is not None:
+            return f"{self.name}, {self.named_by} {self.columns[self.named_by][row]}"
+        if self.numbers is not None:
+            row = int(self.numbers[row])
         if not self.untyped:
             return f"{self.name}, row {row + 1}"
         line = self._lines[row] if row < len(self._lines) else row + 2
@@ -104,7 +115,8 @@ def file_kind(path: Path) -> str:
     return kind
 
 
-def _read_file(path: Path, columns: list[str]) -> Source:
+def checked_kind(path: Path) -> str:
+    """How a file is to be read, once it is known to be there."""
     try:
         exists, folder = path.exists(), path.is_dir()
     except (OSError, ValueError) as error:
@@ -112,11 +124,16 @@ def _read_file(path: Path, columns: list[str]) -> Source:
         raise UnreadableError(shown(str(path)), what, "Check the path.") from None
     if not exists:
         raise UnreadableError(str(path), "there is no such file.", "Check the path.")
-    if folder and not (path.suffix in SUFFIXES and any(path.rglob("*.parquet"))):
+    if folder and not (SUFFIXES.get(path.suffix) == "parquet" and any(path.rglob("*.parquet"))):
         raise UnreadableError(str(path), "is a folder.", "Name the file in it.")
-    kind = file_kind(path)
+    return file_kind(path)
+
+
+@contextmanager
+def reading(path: Path, kind: str) -> Iterator[None]:
+    """What goes wrong while a file is read becomes a message that names the file."""
     try:
-        table, names = _read_kind(path, kind, columns)
+        yield
     except pa.ArrowInvalid:
         what = f"is not a complete {kind} file."
         raise UnreadableError(path.name, what, "Write it again, or check its name.") from None
@@ -124,6 +141,12 @@ def _read_file(path: Path, columns: list[str]) -> Source:
         what = f"cannot be read as {kind} ({_reason(error)})."
         fix = "Check that the file is complete, may be read, and is what its name says."
         raise UnreadableError(path.name, what, fix) from None
+
+
+def _read_file(path: Path, columns: list[str]) -> Source:
+    kind = checked_kind(path)
+    with reading(path, kind):
+        table, names = _read_kind(path, kind, columns)
     return _source(table, columns, path.name, names=names, path=path if kind == "csv" else None)
 
 
@@ -207,10 +230,7 @@ def _is_blank(cell: Any) -> bool:
 def _source(
     table: pa.Table, columns: list[str], name: str, *, names: list[str], path: Path | None = None
 ) -> Source:
-    twice = [c for c in columns if names.count(c) > 1]
-    if twice:
-        what = f"{names.count(twice[0])} columns are called {twice[0]!r}."
-        raise UnreadableError(name, what, "Rename or remove all but one.")
+    check_names(columns, name, names=names)
     present = {c: table.column(c) for c in columns if c in table.column_names}
     if path is None:
         return _checked(present, table.num_rows, name, names=names)
@@ -220,22 +240,35 @@ def _source(
     )
 
 
+def check_names(columns: list[str], name: str, *, names: list[str]) -> None:
+    """No wanted column may be there twice."""
+    twice = [c for c in columns if names.count(c) > 1]
+    if twice:
+        what = f"{names.count(twice[0])} columns are called {twice[0]!r}."
+        raise UnreadableError(name, what, "Rename or remove all but one.")
+
+
 def _checked(
     columns: dict[str, pa.ChunkedArray], rows: int, name: str, *, names: list[str]
 ) -> Source:
     """A typed source, once its text is known to be text."""
+    check_text(columns, name)
+    return Source(name=name, columns=columns, rows=rows, untyped=False, names=tuple(names))
+
+
+def check_text(columns: dict[str, pa.ChunkedArray], name: str, *, first: int = 0) -> None:
+    """Text must be text; `first` is the row of the whole table at which these columns begin."""
     problems: list[Problem] = []
     for column, cells in columns.items():
         try:
             cells.validate(full=True)
         except pa.ArrowInvalid:
-            problems.append(_explain_bytes(cells, name, column))
+            problems.append(_explain_bytes(cells, name, column, first))
     if problems:
         raise DataError(name, problems)
-    return Source(name=name, columns=columns, rows=rows, untyped=False, names=tuple(names))
 
 
-def _explain_bytes(cells: pa.ChunkedArray, name: str, column: str) -> Problem:
+def _explain_bytes(cells: pa.ChunkedArray, name: str, column: str, first: int) -> Problem:
     """Which cell of a text column is not text."""
     plain = cells.cast(cells.type.value_type) if pt.is_dictionary(cells.type) else cells
     bad: list[tuple[int, bytes]] = []
@@ -249,6 +282,6 @@ def _explain_bytes(cells: pa.ChunkedArray, name: str, column: str) -> Problem:
         what, fix = "the column is damaged.", "Write the table again."
         return Problem(where=f"{name}, column {column}", what=what, fix=fix)
     row, cell = bad[0]
-    where = f"{name}, row {row + 1}, column {column}"
+    where = f"{name}, row {first + row + 1}, column {column}"
     what = f"{shown(cell)} is not text in UTF-8{such(len(bad))}."
     return Problem(where=where, what=what, fix="Store the text in UTF-8.")

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from kinfolk.data.encode import encode
 from kinfolk.data.tables import TableLike
 from kinfolk.errors import KinfolkError
-from kinfolk.privacy.account import Account
+from kinfolk.privacy.account import Account, Release
 from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.gaussian import measure
 from kinfolk.privacy.ledger import Ledger
@@ -41,6 +41,9 @@ from kinfolk.queries.workload import Workload
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+
+_LARGEST = 2**61
+"""Scores stop here: int64 would wrap around, and a wrapped score has no sensitivity."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +93,8 @@ class Curator:
         self.unit = promise.unit
         self.weights: Ints = counter.weights
         """(blocks, sizes + 1) what a group of each size added: public, from the schema alone."""
+        if (self.weights < 0).any():
+            raise KinfolkError("a weight is below 0. Use the weights of `workload_weights`.")
         schema = counter.workload.schema
         tables = schema.table_names
         self.terms = Terms.promise(
@@ -150,6 +155,11 @@ class Curator:
         Where the unit leaves a block untouched (a household's own attributes under `person`), the
         block is charged as if one count could change: exact counts are not for sale at any price.
         """
+        # A negative position would take the cells of one block at the price of another.
+        if not 0 <= block < len(self.__bounds):
+            raise KinfolkError(
+                f"block {block}: there are blocks 0 to {len(self.__bounds) - 1}. Use one of them."
+            )
         bound = self.__bounds[block]
         return Sensitivity(
             single=max(bound.single, 1), l1=max(bound.l1, 1), l2_squared=max(bound.l2_squared, 1)
@@ -165,8 +175,7 @@ class Curator:
         bound = total_sensitivity([self.sensitivity(block) for block in chosen])
         cells = [self.__cells(block) for block in chosen]
         noise = Gaussian.for_rho(rho, squared_sensitivity=bound.l2_squared)
-        values = self.__buy_noisy(cells, noise, step)
-        return Measurement(blocks=chosen, values=values, sigma=noise.sigma)
+        return self.__buy_noisy(chosen, cells, noise, step)
 
     def measure_query(self, query: int, *, rho: Fraction | float, step: str) -> Measurement:
         """Buy the answer to one query.
@@ -176,8 +185,7 @@ class Curator:
         block = self.workload.block_of(query)
         single = self.sensitivity(block).single
         noise = Gaussian.for_rho(rho, squared_sensitivity=single**2)
-        values = self.__buy_noisy([slice(query, query + 1)], noise, step)
-        return Measurement(blocks=(block,), values=values, sigma=noise.sigma)
+        return self.__buy_noisy((block,), [slice(query, query + 1)], noise, step)
 
     def select_query(
         self,
@@ -207,7 +215,9 @@ class Curator:
         if released is None:
             cells = [block.cells for block in self.workload.blocks]
             spend = self.__ledger.debit(step, choice)
-            scores = np.abs(self.__counts - rounded) * np.repeat(factors, cells)
+            # Capping a distance never makes it more sensitive.
+            every = np.repeat(factors, cells)
+            scores = np.minimum(np.abs(self.__counts - rounded), _LARGEST // every) * every
             source = self.__randomness.at(step)
             chosen = select(scores, choice, randomness=source)
             released = self.__ledger.release(spend, chosen, private=source.private)
@@ -237,12 +247,12 @@ class Curator:
         rounded = _rounded(estimates, self.workload.size)
         handicap = np.zeros(len(offered), np.int64)
         if penalties is not None:
-            handicap[:] = penalties
+            handicap[:] = np.clip(penalties, -_LARGEST, _LARGEST)
         choice = Exponential.for_rho(rho, sensitivity=sensitivity, accounting=self.terms.accounting)
         released = self.__ledger.find(step)
         if released is None:
             spend = self.__ledger.debit(step, choice)
-            distances = np.abs(self.__counts - rounded)
+            distances = np.minimum(np.abs(self.__counts - rounded), _LARGEST // rounded.size)
             sums = [distances[self.__cells(block)].sum() for block in offered]
             source = self.__randomness.at(step)
             chosen = select(np.array(sums, np.int64) - handicap, choice, randomness=source)
@@ -277,11 +287,15 @@ class Curator:
     def __factors(self, multipliers: Mapping[str, int] | None) -> Ints:
         given = multipliers or {}
         factors = [int(given.get(block.level, 1)) for block in self.workload.blocks]
-        if min(factors) < 1:
-            raise KinfolkError(f"multipliers are {dict(given)}. Use whole numbers of at least 1.")
+        if min(factors) < 1 or max(factors) > 2**40:
+            raise KinfolkError(
+                f"multipliers are {dict(given)}. Use whole numbers from 1 to 2**40, about 10**12."
+            )
         return np.array(factors, np.int64)
 
-    def __buy_noisy(self, cells: list[slice], noise: Gaussian, step: str) -> Ints:
+    def __buy_noisy(
+        self, blocks: tuple[int, ...], cells: list[slice], noise: Gaussian, step: str
+    ) -> Measurement:
         released = self.__ledger.find(step)
         if released is None:
             spend = self.__ledger.debit(step, noise)
@@ -289,7 +303,22 @@ class Curator:
             source = self.__randomness.at(step)
             noisy = measure(exact, noise, randomness=source)
             released = self.__ledger.release(spend, noisy, private=source.private)
-        return np.array(released.value, np.int64)
+        number = sum(place.stop - place.start for place in cells)
+        # The noise that was bought then, which need not be what the same call would buy now.
+        sigma = _bought(released, noise.squared_sensitivity, number)
+        return Measurement(blocks=blocks, values=np.array(released.value, np.int64), sigma=sigma)
+
+
+def _bought(released: Release, squared_sensitivity: int | Fraction, cells: int) -> float:
+    """The sigma of a measurement, which must be the one that was asked for."""
+    match released.spend.mechanism:
+        case Gaussian(squared_sensitivity=square, sigma=sigma) if (
+            square == squared_sensitivity and len(released.value) == cells
+        ):
+            return sigma
+    raise KinfolkError(
+        f"the step {released.spend.key!r} has bought something else. Give every step its own name."
+    )
 
 
 def _rounded(estimates: Floats, size: int) -> Ints:

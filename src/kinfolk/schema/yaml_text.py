@@ -104,7 +104,7 @@ def load_yaml(text: str, *, name: str) -> Any:
         what = f"{_explain(error).rstrip('.')}."
         fix = "Indent with spaces, not tabs." if "'\\t'" in what else "Mend the line."
         problem = Problem(where=place, what=what, fix=error.note or fix)
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
+    except (yaml.YAMLError, RecursionError, ValueError, OverflowError) as error:
         what = f"cannot be read as YAML ({str(error).splitlines()[0]})."
         problem = Problem(where="the file", what=what, fix="Check that it is a text file in UTF-8.")
     raise SchemaError(name, [problem])

@@ -1,0 +1,214 @@
+"""Rows of both tables in temporary files, by group: all of a group in the same bucket.
+
+What is true of a group can be checked and counted bucket by bucket, however large the tables are.
+The files hold private rows: they live in a folder that only their owner may read, and go with it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.ipc as ipc
+import pyarrow.types as pt
+
+from kinfolk.data.columns import column_kind
+from kinfolk.errors import KinfolkError
+
+Hashes = npt.NDArray[np.uint64]
+
+BITS = 6
+FANOUT = 2**BITS
+"""Buckets that a table is spread over at once: as many files are open."""
+LEVELS = 64 // BITS - 1
+"""How often a bucket can be spread further, before the hash runs out of bits."""
+
+
+def cost(table: pa.Table) -> int:
+    """About how many bytes a table takes while it is encoded and counted."""
+    rows, columns = int(table.num_rows), int(table.num_columns)
+    return 2 * int(table.nbytes) + rows * (8 * columns + 128)
+
+
+def hash_ids(ids: pa.ChunkedArray, *, as_text: bool) -> Hashes:
+    """(rows,) equal ids have equal hashes, in whatever type they are stored.
+
+    `as_text` compares numbers by how they are written, for a table whose cells are plain text.
+
+    >>> one = hash_ids(pa.chunked_array([[7, 8, None]]), as_text=False)
+    >>> two = hash_ids(pa.chunked_array([[7.0, 9.5, None]]), as_text=False)
+    >>> (one == two).tolist()
+    [True, False, True]
+    """
+    ids = _storage(ids)
+    if column_kind(ids.type) == "number" and not as_text:
+        numbers = pc.fill_null(ids.cast(pa.float64(), safe=False), 0).to_numpy()
+        # Minus zero is zero.
+        return _mix((numbers + 0.0).view(np.uint64))
+    try:
+        cells = ids.cast(pa.large_binary() if _is_bytes(ids.type) else pa.large_string())
+    except pa.ArrowException:
+        # Ids that cannot be written down: whether they can be compared is for others to say.
+        return np.zeros(len(ids), np.uint64)
+    return np.concatenate([np.zeros(0, np.uint64), *map(_hash_text, cells.chunks)])
+
+
+def _storage(ids: pa.ChunkedArray) -> pa.ChunkedArray:
+    if pt.is_dictionary(ids.type):
+        ids = ids.cast(ids.type.value_type)
+    if isinstance(ids.type, pa.BaseExtensionType):
+        ids = pa.chunked_array([chunk.storage for chunk in ids.chunks], ids.type.storage_type)
+    return ids
+
+
+def _is_bytes(dtype: pa.DataType) -> bool:
+    return bool(pt.is_binary(dtype) or pt.is_large_binary(dtype) or pt.is_fixed_size_binary(dtype))
+
+
+def _hash_text(cells: pa.Array) -> Hashes:
+    """Byte after byte of all cells together: FNV-1a."""
+    _, offsets, data = cells.buffers()
+    hashes = np.full(len(cells), 0xCBF29CE484222325, np.uint64)
+    ends = np.frombuffer(offsets, np.int64)[cells.offset : cells.offset + len(cells) + 1]
+    letters = np.frombuffer(data or b"", np.uint8)
+    left = np.flatnonzero((ends[1:] > ends[:-1]) & np.asarray(cells.is_valid()))
+    position = 0
+    while len(left):
+        hashes[left] ^= letters[ends[left] + position]
+        hashes[left] *= np.uint64(0x100000001B3)
+        position += 1
+        left = left[ends[left + 1] - ends[left] > position]
+    return _mix(hashes)
+
+
+def _mix(bits: Hashes) -> Hashes:
+    """Spread neighbouring numbers over all bits (the end of SplitMix64)."""
+    bits = bits ^ (bits >> np.uint64(30))
+    bits = bits * np.uint64(0xBF58476D1CE4E5B9)
+    bits = bits ^ (bits >> np.uint64(27))
+    bits = bits * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))
+
+
+class Buckets:
+    """Tables spread over files by the hash of their first column, the group's id."""
+
+    def __init__(self, directory: Path, *, as_text: bool, tables: int = 2, level: int = 0) -> None:
+        self._directory, self._as_text, self._level = directory, as_text, level
+        self._costs = np.zeros((tables, FANOUT))
+        self.rows = [0] * tables
+        """How many rows of each table there are."""
+
+    def fill(self, tables: Iterable[Iterable[pa.Table]]) -> None:
+        """Spread tables, given piece by piece; rows keep their order within a bucket."""
+        for table, pieces in enumerate(tables):
+            with ExitStack() as files:
+                writers: dict[int, ipc.RecordBatchStreamWriter] = {}
+                for piece in pieces:
+                    self.rows[table] += piece.num_rows
+                    plain = _plain(piece)
+                    each = cost(plain) / max(plain.num_rows, 1)
+                    with _writing(self._directory):
+                        for bucket, part in self._spread(plain):
+                            if bucket not in writers:
+                                sink = pa.OSFile(str(self._path(table, bucket)), "wb")
+                                file = files.enter_context(sink)
+                                writer = files.enter_context(ipc.new_stream(file, part.schema))
+                                writers[bucket] = writer
+                            writers[bucket].write_table(part)
+                            self._costs[table, bucket] += part.num_rows * each
+
+    def parts(self, memory: int) -> Iterator[list[list[pa.Table]]]:
+        """Pieces of each table, in parts of whole groups that cost no more than `memory`.
+
+        A part that cannot be made smaller, such as a single group, may cost more.
+        """
+        costs = self._costs.sum(axis=0)
+        chosen: list[int] = []
+        for bucket in map(int, np.flatnonzero(costs)):
+            if chosen and costs[[*chosen, bucket]].sum() > memory:
+                yield self._take(chosen)
+                chosen = []
+            if costs[bucket] > memory and self._level < LEVELS:
+                yield from self._finer(bucket, memory)
+            else:
+                chosen.append(bucket)
+        if chosen:
+            yield self._take(chosen)
+
+    def _finer(self, bucket: int, memory: int) -> Iterator[list[list[pa.Table]]]:
+        """Spread a bucket that is too large by the next bits of the hash."""
+        tables, level = len(self.rows), self._level + 1
+        directory = self._directory / str(bucket)
+        with _writing(self._directory):
+            directory.mkdir()
+        finer = Buckets(directory, as_text=self._as_text, tables=tables, level=level)
+        finer.fill(self._pieces(table, bucket) for table in range(tables))
+        self._discard(bucket)
+        filled = np.flatnonzero(finer._costs.sum(axis=0))
+        if len(filled) == 1:
+            # One group, most likely: spreading it once more would change nothing.
+            yield finer._take([int(filled[0])])
+        else:
+            yield from finer.parts(memory)
+
+    def _spread(self, piece: pa.Table) -> Iterator[tuple[int, pa.Table]]:
+        hashes = hash_ids(piece.column(0), as_text=self._as_text)
+        turned = hashes >> np.uint64(BITS * self._level)
+        bucket = (turned % np.uint64(FANOUT)).astype(np.uint8)
+        order = np.argsort(bucket, kind="stable")
+        ends = np.searchsorted(bucket[order], np.arange(FANOUT + 1))
+        spread = piece.take(order)
+        for index in map(int, np.flatnonzero(np.diff(ends))):
+            yield index, spread.slice(ends[index], ends[index + 1] - ends[index])
+
+    def _path(self, table: int, bucket: int) -> Path:
+        return self._directory / f"{table}-{bucket}.arrows"
+
+    def _pieces(self, table: int, bucket: int) -> Iterator[pa.Table]:
+        path = self._path(table, bucket)
+        if path.exists():
+            with pa.OSFile(str(path)) as file, ipc.open_stream(file) as reader:
+                for batch in reader:
+                    yield pa.Table.from_batches([batch])
+
+    def _take(self, chosen: list[int]) -> list[list[pa.Table]]:
+        """Read some buckets and give their room on the disk back."""
+        tables = range(len(self.rows))
+        found = [[p for bucket in chosen for p in self._pieces(t, bucket)] for t in tables]
+        for bucket in chosen:
+            self._discard(bucket)
+        return found
+
+    def _discard(self, bucket: int) -> None:
+        for table in range(len(self.rows)):
+            self._path(table, bucket).unlink(missing_ok=True)
+
+
+@contextmanager
+def _writing(directory: Path) -> Iterator[None]:
+    """A disk that is full is for the user to see to."""
+    try:
+        yield
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error).split("\n")[0]
+        raise KinfolkError(
+            f"{directory}: temporary files cannot be written ({reason}). They take about as much "
+            "room as the tables do uncompressed. Name a folder with more room in the environment "
+            "variable TMPDIR, or allow more memory."
+        ) from None
+
+
+def _plain(piece: pa.Table) -> pa.Table:
+    """A piece without dictionaries and views, which differ from piece to piece."""
+    fields = []
+    for field in piece.schema:
+        dtype = field.type.value_type if pt.is_dictionary(field.type) else field.type
+        fields.append(field.with_type(pa.large_string() if pt.is_string_view(dtype) else dtype))
+    return piece.cast(pa.schema(fields))

@@ -1,0 +1,1 @@
+"""Models of groups that answer queries: mixtures of products, and explicit histograms."""

@@ -1,0 +1,146 @@
+"""A distribution over all groups of a schema, one probability each: the model of MWEM and PEP."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from kinfolk.models.readings import Readings, family, fill_table
+from kinfolk.models.universe import LARGEST, Universe
+from kinfolk.queries.workload import Block, Query, Workload
+from kinfolk.schema import Schema
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Histogram:
+    """Probabilities of all groups of a universe.
+
+    >>> from kinfolk.datasets import load_schema
+    >>> histogram = Histogram.uniform(load_schema("acs-red"))
+    >>> workload = Workload.of(histogram.schema, k=1, attributes=["SEX", "FARM"])
+    >>> histogram.answer(workload).round(3).tolist()
+    [0.5, 0.5, 0.866, 0.866, 0.5, 0.5, 0.5, 0.5]
+    """
+
+    universe: Universe
+    probabilities: Floats
+    """(casts, household kinds) sums to one; a cast stands for all orders of its members."""
+
+    def __post_init__(self) -> None:
+        shape = (self.universe.casts, self.universe.group_cells)
+        if self.probabilities.shape != shape:
+            raise ValueError(
+                f"probabilities have shape {self.probabilities.shape}, expected {shape}"
+            )
+
+    @classmethod
+    def uniform(cls, schema: Schema, *, limit: int = LARGEST) -> Self:
+        """Every group equally probable, each order of members counted; where MWEM starts."""
+        universe = Universe.of(schema, limit=limit)
+        weights = np.exp(universe.orders - universe.orders.max())
+        rows = weights / (weights.sum() * universe.group_cells)
+        return cls(
+            universe=universe, probabilities=np.tile(rows[:, None], (1, universe.group_cells))
+        )
+
+    @property
+    def schema(self) -> Schema:
+        """The schema whose groups these are."""
+        return self.universe.schema
+
+    def mean_size(self) -> float:
+        """The expected number of members of a group."""
+        return float(self.probabilities.sum(axis=1) @ self.universe.sizes)
+
+    def rates(
+        self, workload: Workload, *, weights: npt.NDArray[np.integer | np.floating] | None = None
+    ) -> Floats:
+        """What one group is expected to add to every query: (queries,), counts over groups.
+
+        weights: (blocks, sizes + 1) what a group of each size counts for in each block.
+        """
+        if workload.schema != self.schema:
+            raise ValueError("the workload is for another schema")
+        shape = (len(workload.blocks), self.schema.size_limit + 1)
+        if weights is None:
+            weights = np.ones(shape)
+        elif weights.shape != shape:
+            raise ValueError(f"weights have shape {weights.shape}, expected {shape}")
+        by_size = np.asarray(weights, np.float64)[:, self.schema.sizes.start :]
+        tables: dict[tuple[object, ...], Floats] = {}
+        found = np.empty(workload.size)
+        for (block, place), weight in zip(workload.slices(), by_size, strict=True):
+            key = family(block)
+            if key not in tables:
+                tables[key] = self._table(block)
+            found[place] = self._marginal(block, tables[key], weight)
+        return found
+
+    def answer(self, workload: Workload) -> Floats:
+        """The answers as shares: (queries,); of groups at the group level, of people elsewhere."""
+        rates, mean = self.rates(workload), self.mean_size()
+        for block, place in workload.slices():
+            if block.level != "group":
+                rates[place] /= mean
+        return rates
+
+    def answer_queries(self, queries: Sequence[Query]) -> Floats:
+        """The answers to some queries as shares: (queries,), in the order given."""
+        return Readings(self.universe, queries).shares(self.probabilities)
+
+    def _table(self, block: Block) -> Floats:
+        """(sizes, member cells, household kinds) what a group adds; for a family of blocks."""
+        cells = block.individual_cells * block.relative_cells
+        table = np.zeros((len(self.schema.sizes), cells, self.universe.group_cells))
+        fill_table(self.universe, self.probabilities, block, table)
+        return table
+
+    def _marginal(self, block: Block, table: Floats, weight: Floats) -> Floats:
+        """(cells,) one block of a family: its group attributes and sizes summed out of the rest."""
+        attributes = [attribute.size for attribute in self.schema.group_attributes.values()]
+        unnamed = tuple(2 + place for place in range(len(attributes)) if place not in block.group)
+        summed = table.reshape(*table.shape[:2], *attributes).sum(axis=unnamed)
+        if len(attributes) in block.group:
+            summed = summed * weight.reshape(-1, *(1,) * (summed.ndim - 1))
+            # The size is the last of the block's group attributes.
+            return np.moveaxis(summed, (0, 1), (-2, -1)).ravel()
+        return np.moveaxis(np.tensordot(weight, summed, axes=1), 0, -1).ravel()
+
+
+class Average:
+    """The average of several distributions over one universe: what MWEM releases.
+
+    >>> from kinfolk.datasets import load_schema
+    >>> average = Average()
+    >>> average.add(Histogram.uniform(load_schema("acs-red")))
+    >>> average.number, round(average.histogram().mean_size(), 3)
+    (1, 2.934)
+    """
+
+    def __init__(self) -> None:
+        self.number = 0
+        """How many were added."""
+        self._universe: Universe | None = None
+        self._total: Floats = np.zeros((0, 0))
+
+    def add(self, histogram: Histogram) -> None:
+        """Add one more."""
+        if self._universe is None:
+            self._universe = histogram.universe
+            self._total = np.zeros_like(histogram.probabilities)
+        elif histogram.universe is not self._universe:
+            raise ValueError("the histogram is over another universe")
+        self._total += histogram.probabilities
+        self.number += 1
+
+    def histogram(self) -> Histogram:
+        """The average so far."""
+        if self._universe is None:
+            raise ValueError("nothing was added yet")
+        return Histogram(universe=self._universe, probabilities=self._total / self._total.sum())

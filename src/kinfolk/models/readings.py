@@ -1,0 +1,117 @@
+"""Some queries, prepared: their answers under one distribution after another."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from kinfolk.models.universe import Universe
+from kinfolk.models.universe_kernel import LEVELS, expectations, read
+from kinfolk.queries.workload import Block, Query
+
+Floats = npt.NDArray[np.float64]
+
+
+class Readings:
+    """Answers a fixed list of queries; the work of understanding them is done once.
+
+    >>> from kinfolk.datasets import load_schema
+    >>> from kinfolk.models.histogram import Histogram
+    >>> from kinfolk.queries.workload import Workload
+    >>> start = Histogram.uniform(load_schema("acs-red"))
+    >>> queries = [Workload.of(start.schema).query(number) for number in (0, 2665)]
+    >>> Readings(start.universe, queries).shares(start.probabilities).round(3).tolist()
+    [0.033, 0.125]
+    """
+
+    def __init__(self, universe: Universe, queries: Sequence[Query]) -> None:
+        self.universe = universe
+        self._families: dict[tuple[object, ...], int] = {}
+        self._blocks: list[Block] = []
+        self._of_people = np.array([query.block.level != "group" for query in queries], np.bool_)
+        rows = [self._place(query) for query in queries]
+        self._family = np.array([row[0] for row in rows], np.int64)
+        self._cell = np.array([row[1] for row in rows], np.int64)
+        self._size = np.array([row[2] for row in rows], np.int64)
+        conditions = [condition for row in rows for condition in row[3]]
+        self._conditions = np.array(conditions, np.int64).reshape(-1, 2)
+        self._starts = np.cumsum([0, *(len(row[3]) for row in rows)], dtype=np.int64)
+        self._cells = np.array([_member_cells(block) for block in self._blocks], np.int64)
+        room = self._cells * len(universe.schema.sizes) * universe.group_cells
+        self._table_starts = np.array([0, *itertools.accumulate(room.tolist())], np.int64)
+
+    def shares(self, probabilities: Floats) -> Floats:
+        """The answers as shares, (queries,), under (casts, household kinds) probabilities."""
+        universe, schema = self.universe, self.universe.schema
+        tables = np.zeros(self._table_starts[-1])
+        for block, start, stop in zip(
+            self._blocks, self._table_starts, self._table_starts[1:], strict=False
+        ):
+            table = tables[start:stop].reshape(len(schema.sizes), -1, universe.group_cells)
+            fill_table(universe, probabilities, block, table)
+        found = np.empty(len(self._family))
+        read(
+            tables,
+            self._table_starts,
+            self._cells,
+            len(schema.sizes),
+            self._family,
+            self._cell,
+            self._size,
+            self._conditions,
+            self._starts,
+            universe.group_codes,
+            found,
+        )
+        found[self._of_people] /= probabilities.sum(axis=1) @ universe.sizes
+        return found
+
+    def _place(self, query: Query) -> tuple[int, int, int, list[tuple[int, int]]]:
+        """A query's family, its cell there, its size or -1, and its group conditions."""
+        block = query.block
+        key = family(block)
+        if key not in self._families:
+            self._families[key] = len(self._blocks)
+            self._blocks.append(block)
+        own = len(block.group)
+        cell = 0
+        for size, code in zip(block.shape[own:], query.codes[own:], strict=True):
+            cell = cell * size + code
+        count = len(self.universe.schema.group_attributes)
+        named = list(zip(block.group, query.codes, strict=False))
+        sizes = [code for position, code in named if position == count]
+        others = [(position, code) for position, code in named if position != count]
+        return self._families[key], cell, sizes[0] if sizes else -1, others
+
+
+def family(block: Block) -> tuple[object, ...]:
+    """What blocks have in common that differ in their group part only."""
+    return block.level, block.relation, block.individual, block.relative
+
+
+def fill_table(universe: Universe, probabilities: Floats, block: Block, table: Floats) -> None:
+    """What one group is expected to add, for all blocks of the block's family.
+
+    table: (sizes, member cells, household kinds), zero before.
+    """
+    expectations(
+        probabilities,
+        universe.members,
+        universe.composition,
+        universe.composition_sizes,
+        universe.roles,
+        LEVELS[block.level],
+        universe.person_cells(block.individual),
+        universe.person_cells(block.relative),
+        block.relative_cells,
+        universe.ties(block),
+        universe.schema.sizes.start,
+        table,
+    )
+
+
+def _member_cells(block: Block) -> int:
+    return block.individual_cells * block.relative_cells

@@ -1,0 +1,204 @@
+# mypy: disallow-untyped-decorators=False
+"""The compiled loops over all groups: what they add to queries, and how they are reweighted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.integer[Any]]
+Flags = npt.NDArray[np.bool_]
+
+GROUP, INDIVIDUAL, RELATION = 0, 1, 2
+LEVELS = {"group": GROUP, "individual": INDIVIDUAL, "relation": RELATION}
+"""How the loops call the levels."""
+
+
+@numba.njit(cache=True, nogil=True)
+def contributions(
+    members: Codes,
+    composition: Codes,
+    sizes: Ints,
+    roles: Codes,
+    level: int,
+    only_size: int,
+    own: Flags,
+    relative: Flags,
+    ties: Ints,
+) -> Codes:
+    """What every cast adds to one query: (casts,) numbers.
+
+    members, composition, roles: as in `Universe`; sizes: (compositions,) members of each.
+    only_size: the size the query asks for, or -1.
+    own, relative: (person kinds,) who matches the query, and whose relative does.
+    ties: (ties, 2) a role, and the set of its relatives' roles as bits.
+    """
+    found = np.zeros(len(members), np.uint16)
+    for cast in range(len(members)):
+        kind = composition[cast]
+        size = sizes[kind]
+        if only_size not in (-1, size):
+            continue
+        added = 0
+        if level != RELATION:
+            for i in range(size):
+                added += own[members[cast, i]]
+            found[cast] = min(added, 1) if level == GROUP else added
+            continue
+        for tie in range(len(ties)):
+            who, whom = ties[tie]
+            for i in range(size):
+                if roles[kind, i] != who or not own[members[cast, i]]:
+                    continue
+                for j in range(size):
+                    related = j != i and (whom >> roles[kind, j]) & 1
+                    if related and relative[members[cast, j]]:
+                        added += 1
+                        break
+        found[cast] = added
+    return found
+
+
+@numba.njit(cache=True, nogil=True)
+def expectations(
+    probabilities: Floats,
+    members: Codes,
+    composition: Codes,
+    sizes: Ints,
+    roles: Codes,
+    level: int,
+    own: Ints,
+    relative: Ints,
+    relative_cells: int,
+    ties: Ints,
+    smallest: int,
+    out: Floats,
+) -> None:
+    """What one group adds to every cell of a marginal, by its size and its kind of household.
+
+    probabilities: (casts, household kinds).
+    own, relative: (person kinds,) the cell of a person, and of a relative.
+    smallest: the smallest size.
+    out: (sizes, cells, household kinds), added to; zero before.
+    """
+    seen = np.empty(members.shape[1], np.int64)
+    for cast in range(len(members)):
+        kind = composition[cast]
+        size = sizes[kind]
+        table = out[size - smallest]
+        row = probabilities[cast]
+        if level == INDIVIDUAL:
+            for i in range(size):
+                _add(table[own[members[cast, i]]], row)
+            continue
+        if level == GROUP:
+            found = 0
+            for i in range(size):
+                cell = own[members[cast, i]]
+                if not _among(seen, found, cell):
+                    seen[found] = cell
+                    found += 1
+                    _add(table[cell], row)
+            continue
+        for tie in range(len(ties)):
+            who, whom = ties[tie]
+            for i in range(size):
+                if roles[kind, i] != who:
+                    continue
+                first = own[members[cast, i]] * relative_cells
+                found = 0
+                for j in range(size):
+                    if j == i or not (whom >> roles[kind, j]) & 1:
+                        continue
+                    cell = relative[members[cast, j]]
+                    if not _among(seen, found, cell):
+                        seen[found] = cell
+                        found += 1
+                        _add(table[first + cell], row)
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _among(seen: Ints, found: int, cell: int) -> bool:
+    met = False
+    for position in range(found):
+        met = met or seen[position] == cell
+    return met
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _add(total: Floats, row: Floats) -> None:
+    for kind in range(len(row)):
+        total[kind] += row[kind]
+
+
+@numba.njit(cache=True, nogil=True)
+def tilt(
+    probabilities: Floats,
+    added: Codes,
+    matching: Flags,
+    size_index: Ints,
+    factors: Floats,
+) -> None:
+    """Multiply every group's probability, in place, by its factor.
+
+    probabilities: (casts, household kinds).
+    added: (casts,) what a group adds to the query where its kind of household matches.
+    matching: (household kinds,) which kinds match.
+    size_index: (casts,) the cast's size, counted from the smallest.
+    factors: (sizes, numbers) the factor of a group by its size and by what it adds to the query.
+    """
+    for cast in range(len(added)):
+        row = probabilities[cast]
+        inside = factors[size_index[cast], added[cast]]
+        outside = factors[size_index[cast], 0]
+        for kind in range(len(row)):
+            row[kind] *= inside if matching[kind] else outside
+
+
+@numba.njit(cache=True, nogil=True)
+def read(
+    tables: Floats,
+    table_starts: Ints,
+    table_cells: Ints,
+    sizes: int,
+    family: Ints,
+    cell: Ints,
+    only_size: Ints,
+    conditions: Ints,
+    condition_starts: Ints,
+    group_codes: Codes,
+    out: Floats,
+) -> None:
+    """Look the expectations of some queries up in their families' tables.
+
+    tables: the tables of all families end to end, each (sizes, cells, household kinds).
+    table_starts, table_cells: (families,) where a table begins, and how many cells it has.
+    sizes: how many sizes there are.
+    family, cell: (queries,) the table and the cell of each query.
+    only_size: (queries,) the size it asks for, counted from the smallest, or -1.
+    conditions, condition_starts: (conditions, 2) group attribute and code, end to end by query.
+    group_codes: (household kinds, group attributes).
+    out: (queries,) the result.
+    """
+    kinds = len(group_codes)
+    for query in range(len(out)):
+        total = 0.0
+        first, last = condition_starts[query], condition_starts[query + 1]
+        for size in range(sizes):
+            if only_size[query] not in (-1, size):
+                continue
+            row = size * table_cells[family[query]] + cell[query]
+            start = table_starts[family[query]] + row * kinds
+            for kind in range(kinds):
+                matches = True
+                for place in range(first, last):
+                    attribute, code = conditions[place]
+                    matches = matches and group_codes[kind, attribute] == code
+                if matches:
+                    total += tables[start + kind]
+        out[query] = total

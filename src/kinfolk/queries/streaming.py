@@ -1,0 +1,238 @@
+"""Exact answers from files of any size, in bounded memory, with rows in any order.
+
+Tables that fit into the memory allowed are counted at once. Larger ones are spread over buckets on
+disk by the hash of the group's id, and counted bucket by bucket: all of a group is in one bucket,
+so that every check and every count sees whole groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from kinfolk.data.batches import Stream, open_stream
+from kinfolk.data.buckets import Buckets, cost
+from kinfolk.data.columns import column_kind
+from kinfolk.data.encode import (
+    HEADING,
+    check_table_names,
+    encode_sources,
+    home_columns,
+    lacking,
+    people_columns,
+)
+from kinfolk.data.encoded import Encoded
+from kinfolk.data.membership import nobody_left
+from kinfolk.data.tables import UnreadableError
+from kinfolk.errors import DataError, KinfolkError, Problem
+from kinfolk.queries.counting import Counter
+from kinfolk.queries.workload import Workload
+from kinfolk.schema import Schema
+
+MEMORY = 512 * 2**20
+"""Bytes that tables may take while they are counted, unless the caller says otherwise."""
+
+Progress = Callable[[str, int], None]
+"""Told "reading" and the rows read, then "counting" and the people counted, so far."""
+
+ROW = 4096
+"""A piece of a file has one row for so many bytes of memory, ..."""
+PIECE = (1_000, 131_072)
+"""... but no fewer and no more rows than this."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """Some rows of each table: whole groups."""
+
+    tables: list[pa.Table]
+    """The wanted columns, then the number of each row."""
+    whole: bool
+    """Whether these are all the rows there are."""
+
+
+def count_files(
+    workload: Workload,
+    tables: Mapping[str, str | Path],
+    *,
+    weights: npt.NDArray[np.int64] | None = None,
+    memory: int = MEMORY,
+    progress: Progress | None = None,
+) -> Counter:
+    """Count files (CSV, Parquet or Arrow) by the schema's table names, with rows in any order.
+
+    The result equals that of counting in memory, number by number. `memory` is about how many bytes
+    the tables may take at a time; Python, its libraries and the answers come on top. Whatever does
+    not fit goes to temporary files, uncompressed, in a folder that is removed in any case.
+
+    >>> from kinfolk.datasets import load_detroit
+    >>> import pyarrow.parquet as pq
+    >>> import tempfile
+    >>> schema, tables = load_detroit()
+    >>> workload = Workload.of(schema, k=1, levels=["individual"], attributes=["sex"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     paths = {name: f"{folder}/{name}.parquet" for name in tables}
+    ...     for name, table in tables.items():
+    ...         pq.write_table(table, paths[name])
+    ...     counter = count_files(workload, paths)
+    >>> counter.counts.tolist(), counter.groups, counter.people
+    ([15766, 14768], 14793, 30534)
+    """
+    schema = workload.schema
+    check_table_names(schema, tables)
+    if isinstance(memory, bool) or not isinstance(memory, int) or memory < 1:
+        raise KinfolkError(f"memory is {memory!r}. Give a number of bytes, such as {MEMORY}.")
+    tell = progress or (lambda stage, number: None)
+    counter = Counter(workload, weights=weights)
+    streams = _open(schema, tables)
+    with ExitStack() as folders:
+
+        def folder() -> Path:
+            return Path(folders.enter_context(TemporaryDirectory(prefix="kinfolk-")))
+
+        try:
+            for part in _parts(streams, memory, folder, tell):
+                counter.add(_encode(schema, streams, part))
+                tell("counting", counter.people)
+        except UnreadableError as error:
+            raise DataError(HEADING, [error.problem]) from None
+    if not counter.groups:
+        oversize = counter.cleaning.groups_oversize
+        others = counter.cleaning.groups_read - oversize
+        raise DataError(HEADING, [nobody_left(streams[-1].path.name, oversize, others)])
+    return counter
+
+
+def _open(schema: Schema, tables: Mapping[str, str | Path]) -> list[Stream]:
+    """The schema's tables, groups first, if they have all the columns."""
+    wanted = {schema.individual.table: people_columns(schema)}
+    if schema.group is not None:
+        wanted = {schema.group.table: home_columns(schema), **wanted}
+    streams: list[Stream] = []
+    problems: list[Problem] = []
+    for name, columns in wanted.items():
+        path: object = tables[name]
+        if not isinstance(path, str | Path):
+            raise KinfolkError(
+                f"{name}: {type(path).__name__} is not a path. Name a file, or count tables in "
+                "memory with kinfolk.queries.counting.count."
+            )
+        try:
+            stream = open_stream(Path(path), columns)
+        except UnreadableError as error:
+            problems.append(error.problem)
+            continue
+        problems += lacking(stream.source(rows=1), columns)
+        streams.append(stream)
+    if problems:
+        raise DataError(HEADING, problems)
+    return streams
+
+
+def _encode(schema: Schema, streams: list[Stream], part: Part) -> Encoded:
+    """Check and encode whole groups."""
+
+    def encoded(tables: list[pa.Table], problems: list[Problem]) -> Encoded:
+        sources = [stream.source(table) for stream, table in zip(streams, tables, strict=True)]
+        homes = sources[0] if schema.group is not None else None
+        return encode_sources(schema, homes, sources[-1], problems, part=not part.whole)
+
+    if part.whole:
+        rows = [table.num_rows for table in part.tables]
+        return encoded(part.tables, _empty(streams, rows))
+    try:
+        return encoded(part.tables, [])
+    except DataError:
+        pass
+    try:
+        # Once more in the order of the file, so that what is called the first row is the first.
+        return encoded([table.sort_by("row") for table in part.tables], [])
+    except DataError as error:
+        raise DataError(f"{HEADING} (only part of the rows was checked)", error.problems) from None
+
+
+def _empty(streams: list[Stream], rows: list[int]) -> list[Problem]:
+    """Tables without rows."""
+    found = zip(streams, rows, strict=True)
+    return [p for stream, n in found for p in lacking(stream.source(rows=n), list(stream.types))]
+
+
+def _parts(
+    streams: list[Stream], memory: int, folder: Callable[[], Path], tell: Progress
+) -> Iterator[Part]:
+    """All rows, in parts that fit into memory; all of a group is in one part."""
+    rows = int(np.clip(memory // ROW, *PIECE))
+    tables = list(_watched([stream.pieces(rows) for stream in streams], tell))
+    held: list[list[pa.Table]] = [[] for _ in tables]
+    room = memory
+    for kept, pieces in zip(held, tables, strict=True):
+        for piece in pieces:
+            kept.append(piece)
+            room -= cost(piece)
+            if room < 0:
+                break
+        if room < 0:
+            break
+    else:
+        yield Part(tables=_joined(streams, held), whole=True)
+        return
+    queues = [chain(_emptied(kept), pieces) for kept, pieces in zip(held, tables, strict=True)]
+    if len(streams) == 1:
+        yield from _slices(streams, queues[0], memory)
+        return
+    kinds = {column_kind(next(iter(stream.types.values()))) for stream in streams}
+    buckets = Buckets(folder(), as_text="text" in kinds)
+    buckets.fill(queues)
+    problems = _empty(streams, buckets.rows)
+    if problems:
+        raise DataError(HEADING, problems)
+    for pieces_of in buckets.parts(memory):
+        yield Part(tables=_joined(streams, pieces_of), whole=False)
+
+
+def _slices(streams: list[Stream], pieces: Iterable[pa.Table], memory: int) -> Iterator[Part]:
+    """Flat data: every row is a group of its own, so that any slice will do."""
+    held: list[pa.Table] = []
+    for piece in pieces:
+        if held and cost(piece) + sum(map(cost, held)) > memory:
+            yield Part(tables=_joined(streams, [held]), whole=False)
+            held = []
+        held.append(piece)
+    yield Part(tables=_joined(streams, [held]), whole=False)
+
+
+def _joined(streams: list[Stream], pieces: list[list[pa.Table]]) -> list[pa.Table]:
+    """One table each; an empty one where there are no rows."""
+    return [
+        pa.concat_tables(kept) if kept else stream.nothing()
+        for stream, kept in zip(streams, pieces, strict=True)
+    ]
+
+
+def _emptied(held: list[pa.Table]) -> Iterator[pa.Table]:
+    """What is held, letting go of it piece by piece."""
+    held.reverse()
+    while held:
+        yield held.pop()
+
+
+def _watched(tables: list[Iterator[pa.Table]], tell: Progress) -> Iterator[Iterator[pa.Table]]:
+    """The same, telling how many rows have been read."""
+    done = 0
+
+    def watched(pieces: Iterator[pa.Table]) -> Iterator[pa.Table]:
+        nonlocal done
+        for piece in pieces:
+            done += piece.num_rows
+            tell("reading", done)
+            yield piece
+
+    return map(watched, tables)
