@@ -201,3 +201,18 @@ def test_cleaning_adds_up() -> None:
     assert cleaning.groups_read - cleaning.groups_oversize == encoded.groups
     left = cleaning.people_read - cleaning.people_outside_roles - cleaning.people_oversize
     assert left == encoded.people
+
+
+def test_groups_with_nobody_in_a_role_are_counted() -> None:
+    schema = Schema.from_text("""
+group: {table: homes, id: home, attributes: {}}
+individual: {table: people, group_id: home, attributes: {sex: {values: [m, f]}}}
+max_size: 3
+roles: {column: relate, child: {values: [2], min: 0, max: 2}, others: drop}
+workload: {k: 1}
+""")
+    people = pa.table({"home": [1, 1, 2], "relate": [2, 9, 9], "sex": ["m", "f", "m"]})
+    encoded = encode(schema, {"homes": pa.table({"home": [1, 2]}), "people": people})
+    assert encoded.groups == 1
+    assert encoded.cleaning.groups_outside_roles == 1
+    assert encoded.cleaning.people_outside_roles == 2

@@ -74,6 +74,8 @@ def summarise(encoded: Encoded) -> None:
     table("Tables", ["table", "rows read", "rows kept", "attributes", "categories"], rows)
     if cleaning.people_outside_roles:
         say(f"  {cleaning.people_outside_roles:,} people have no declared role (others: drop).")
+    if cleaning.groups_outside_roles:
+        say(f"  {cleaning.groups_outside_roles:,} groups have nobody in a declared role.")
     if cleaning.groups_oversize:
         done = "dropped" if schema.oversize == "drop" else "cut"
         say(

@@ -23,6 +23,8 @@ class Cleaning:
     people_read: int = 0
     people_outside_roles: int = 0
     """Their role is not declared (`others: drop`)."""
+    groups_outside_roles: int = 0
+    """Groups in which nobody has a declared role."""
     groups_oversize: int = 0
     """Groups with too many members, dropped or cut as `oversize` says."""
     people_oversize: int = 0

@@ -68,6 +68,7 @@ def settle_members(
             checked = links.sound.copy()
             checked[unknown[unknown >= 0]] = False
             check_roles(schema, homes, links, group, role, checked, problems)
+    empty = links.groups - len(np.unique(group))
     keep, oversize = fit_sizes(schema, links.groups, group, role)
     cut = int((~keep).sum())
     order, group, role = order[keep], group[keep], role[keep]
@@ -81,6 +82,7 @@ def settle_members(
         groups_read=links.groups,
         people_read=people.rows,
         people_outside_roles=outside,
+        groups_outside_roles=empty,
         groups_oversize=oversize,
         people_oversize=cut,
     )

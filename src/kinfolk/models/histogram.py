@@ -106,11 +106,11 @@ class Histogram:
         attributes = [attribute.size for attribute in self.schema.group_attributes.values()]
         unnamed = tuple(2 + place for place in range(len(attributes)) if place not in block.group)
         summed = table.reshape(*table.shape[:2], *attributes).sum(axis=unnamed)
-        if len(attributes) in block.group:
-            summed = summed * weight.reshape(-1, *(1,) * (summed.ndim - 1))
-            # The size is the last of the block's group attributes.
-            return np.moveaxis(summed, (0, 1), (-2, -1)).ravel()
-        return np.moveaxis(np.tensordot(weight, summed, axes=1), 0, -1).ravel()
+        summed = summed * weight.reshape(-1, *(1,) * (summed.ndim - 1))
+        if len(attributes) not in block.group:
+            summed = summed.sum(axis=0, keepdims=True)
+        # The size is the last of the group attributes, and the members' cells come after it.
+        return np.ravel(np.moveaxis(summed, (0, 1), (-2, -1)))
 
 
 class Average:

@@ -42,9 +42,9 @@ def pep_update(
     >>> from kinfolk.queries.workload import Workload
     >>> start = Histogram.uniform(load_schema("acs-red"))
     >>> queries = [Workload.of(start.schema).query(number) for number in (0, 1333, 2000)]
-    >>> after = pep_update(start, queries, [0.5, 0.4, 0.1], tolerance=1e-9)
+    >>> after = pep_update(start, queries, [0.1, 0.1, 0.1], tolerance=1e-9)
     >>> after.answer_queries(queries).round(6).tolist()
-    [0.5, 0.4, 0.1]
+    [0.1, 0.1, 0.1]
     """
     values = np.asarray(measurements, np.float64)
     if len(queries) != len(values):

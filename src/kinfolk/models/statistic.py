@@ -60,7 +60,8 @@ class Statistic:
         split = np.column_stack([self.matching, ~self.matching]).astype(np.float64)
         inside, outside = (probabilities @ split).T
         cells = len(self.sizes) * numbers
-        found: Floats = np.bincount(self.size_index * numbers + self.added, inside, cells)
+        found = np.zeros(cells)
+        found += np.bincount(self.size_index * numbers + self.added, inside, cells)
         found += np.bincount(self.size_index * numbers, outside, cells)
         return found.reshape(-1, numbers)
 

@@ -139,11 +139,18 @@ class Universe:
 
     def person_cells(self, positions: Sequence[int]) -> Ints:
         """(person kinds,) the cell of every kind of person in a marginal over some attributes."""
-        attributes = list(self.schema.individual_attributes.values())
-        cells = np.zeros(len(self.person_codes), np.int64)
-        for position in positions:
-            cells = cells * attributes[position].size + self.person_codes[:, position]
-        return cells
+        key = tuple(positions)
+        if key not in self._known_cells:
+            attributes = list(self.schema.individual_attributes.values())
+            cells = np.zeros(len(self.person_codes), np.int64)
+            for position in key:
+                cells = cells * attributes[position].size + self.person_codes[:, position]
+            self._known_cells[key] = cells
+        return self._known_cells[key]
+
+    @cached_property
+    def _known_cells(self) -> dict[tuple[int, ...], Ints]:
+        return {}
 
     def ties(self, block: Block) -> Ints:
         """(ties, 2) the block's relation as the kernel reads it: a role, and a set of roles."""
