@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from generators import random_dataset
+from kinfolk.data.decode import decode
+from kinfolk.data.frames import write_table
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy import OverspendError
 from kinfolk.privacy.certificate import certificate_of, check_certificate
@@ -216,3 +218,30 @@ def test_the_certificate_of_a_run_holds(tmp_path: Path) -> None:
     assert certificate["unit_name"] == "home"
     assert certificate["domain"] == "declared"
     assert len(certificate["spends"]) == 2
+
+
+def test_files_and_frames_are_counted_alike(tmp_path: Path) -> None:
+    tables = decode(DATA, rng=np.random.default_rng(0))
+    paths = {name: tmp_path / f"{name}.parquet" for name in tables}
+    for name, table in tables.items():
+        write_table(table, paths[name])
+    bought = []
+    for number, source in enumerate((tables, paths)):
+        promise = Promise(unit=Unit.GROUP, epsilon=1.0, delta=1e-6, seed=8)
+        ledger = tmp_path / f"ledger{number}.jsonl"
+        with Curator.of_tables(source, WORKLOAD, promise=promise, ledger=ledger) as gate:
+            bought.append(gate.measure([3], rho=gate.remaining, step="m").values.tolist())
+    assert bought[0] == bought[1]
+
+
+def test_the_number_of_people_is_bought_or_public(tmp_path: Path) -> None:
+    with curator(tmp_path / "p", unit=Unit.INDIVIDUAL) as gate:
+        assert gate.measure_people(rho=gate.remaining, step="people") == DATA.people
+        assert gate.spent == 0
+    with curator(tmp_path, unit=Unit.GROUP) as gate:
+        noisy = gate.measure_people(rho=gate.remaining / 2, step="people")
+        mechanism = gate.account.spends[0].mechanism
+        assert isinstance(mechanism, Gaussian)
+        # A household of one by a household of four.
+        assert mechanism.squared_sensitivity == 9
+        assert abs(noisy - DATA.people) < 6 * mechanism.sigma

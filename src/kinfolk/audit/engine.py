@@ -33,8 +33,10 @@ from kinfolk.queries.units import Unit
 from kinfolk.schema.findings import did_you_mean
 
 FEWEST = 40
-_POINTS = 60
-"""Thresholds to choose from, and points of a curve."""
+_CHOICE = 15
+"""Thresholds to choose from: with many, luck chooses."""
+_POINTS = 80
+"""Points of a curve."""
 
 Rate = Callable[..., float]
 
@@ -86,7 +88,7 @@ def audit(
         alarm=1 - confidence,
     )
     pilot = runs // 4
-    test = _choose(clues[:pilot], sides[:pilot], claim, judged=runs - pilot)
+    test = _choose(clues[:pilot], sides[:pilot], claim)
     judged, truth = clues[pilot:], sides[pilot:]
     errors = test.bound(judged, truth, alarm=claim.alarm, rate=highest_rate)
     return AuditResult(
@@ -145,50 +147,41 @@ class _Test:
         *,
         alarm: float,
         rate: Rate,
-        scale: float = 1.0,
     ) -> Errors:
-        """Upper bounds on the error rates; `scale` pretends that there were more runs."""
+        """Upper bounds on the error rates."""
         guess = clues > self.threshold
         false_alarms, misses = int((guess & ~truth).sum()), int((~guess & truth).sum())
         firsts, seconds = int((~truth).sum()), int(truth.sum())
-
-        def at_most(seen: int, trials: int, share: float) -> float:
-            return rate(round(seen * scale), round(trials * scale), alarm=alarm * share)
-
         if self.together:
-            both = at_most(false_alarms + misses, firsts + seconds, 1.0)
-            return Errors(false_alarms=both, misses=both)
+            either = rate(false_alarms + misses, firsts + seconds, alarm=alarm)
+            return Errors(false_alarms=either, misses=either)
         return Errors(
-            false_alarms=at_most(false_alarms, firsts, 0.5), misses=at_most(misses, seconds, 0.5)
+            false_alarms=rate(false_alarms, firsts, alarm=alarm / 2),
+            misses=rate(misses, seconds, alarm=alarm / 2),
         )
 
 
-def _choose(
-    clues: npt.NDArray[np.float64], truth: npt.NDArray[np.bool_], claim: _Claim, *, judged: int
-) -> _Test:
-    """The test that would bound the most, were the other runs like these."""
+def _choose(clues: npt.NDArray[np.float64], truth: npt.NDArray[np.bool_], claim: _Claim) -> _Test:
+    """The test that says most against the claim, on these runs."""
+    # A clue of 0 favours neither side, if clues are what they should be.
     tests = [
         _Test(threshold=threshold, together=together)
         for together in (True, False)
-        for threshold in _thresholds(clues)
+        for threshold in (0.0, *_thresholds(clues, _CHOICE))
     ]
-
-    def promise(test: _Test) -> float:
-        scale = judged / len(clues)
-        return claim.used(
-            test.bound(clues, truth, alarm=claim.alarm, rate=likely_rate, scale=scale)
-        )
-
-    return max(tests, key=promise)
+    return max(
+        tests,
+        key=lambda test: claim.used(test.bound(clues, truth, alarm=claim.alarm, rate=likely_rate)),
+    )
 
 
-def _thresholds(clues: npt.NDArray[np.float64]) -> list[float]:
-    """Places between the values seen, first the middle; a clue of 0 favours neither side."""
+def _thresholds(clues: npt.NDArray[np.float64], most: int) -> list[float]:
+    """Places between the values seen."""
     values = np.unique(clues)
     middles = (values[1:] + values[:-1]) / 2
-    if len(middles) > _POINTS:
-        middles = np.quantile(middles, np.linspace(0, 1, _POINTS))
-    return [0.0, *middles.tolist()]
+    if len(middles) > most:
+        middles = np.quantile(middles, np.linspace(0, 1, most + 2)[1:-1])
+    return [float(middle) for middle in middles]
 
 
 def _curve(clues: npt.NDArray[np.float64], truth: npt.NDArray[np.bool_]) -> tuple[Errors, ...]:
@@ -196,7 +189,7 @@ def _curve(clues: npt.NDArray[np.float64], truth: npt.NDArray[np.bool_]) -> tupl
     firsts, seconds = clues[~truth], clues[truth]
     if not len(firsts) or not len(seconds):
         return ()
-    places = sorted({-np.inf, *_thresholds(clues)[1:], np.inf}, reverse=True)
+    places = [np.inf, *reversed(_thresholds(clues, _POINTS)), -np.inf]
     return tuple(
         Errors(false_alarms=float((firsts > place).mean()), misses=float((seconds <= place).mean()))
         for place in places

@@ -62,5 +62,5 @@ class AuditResult:
         z = normal_quantile(self.confidence)
         # Guesses are right by 0.2 mu more than half of the time; half of that must exceed z errors.
         needed = (z * 0.5 / (0.1 * min(self.ceiling_mu, 2.5))) ** 2 / 0.75
-        digits = 10 ** math.floor(math.log10(needed))
-        return max(100, math.ceil(needed / digits) * digits)
+        digits = 10.0 ** math.floor(math.log10(needed))
+        return max(100, int(math.ceil(needed / digits) * digits))

@@ -27,7 +27,7 @@ from kinfolk.queries.units import Unit
 Floats = npt.NDArray[np.float64]
 
 LEAD = 10.0**9
-"""How far the cells that differ are ahead of all others in a selection: nobody else has a chance."""
+"""How far the cells that differ are ahead of all others in a selection: no other has a chance."""
 ROUNDS = 3
 ALPHA = 0.5
 """How a round's budget is split: a fifth selects, the rest measures."""
@@ -90,8 +90,7 @@ class Select:
 
     def run(self, data: Counter, promise: Promise, ledger: Path) -> float:
         """See `Subject`."""
-        middle = (self.pair.first.counts + self.pair.second.counts) / 2
-        estimates = _level(self.pair, middle)
+        estimates = _level(self.pair, _middle(self.pair))
         with Curator(data, promise=promise, ledger=ledger) as gate:
             chosen = gate.select_query(estimates, rho=gate.remaining, step="select")
             return _selected(self.pair, gate, estimates, chosen)
@@ -116,7 +115,7 @@ class Rounds:
     def run(self, data: Counter, promise: Promise, ledger: Path) -> float:
         """See `Subject`."""
         workload = self.pair.workload
-        estimates = (self.pair.first.counts + self.pair.second.counts) / 2
+        estimates = _middle(self.pair)
         clue = 0.0
         with Curator(data, promise=promise, ledger=ledger) as gate:
             shares = round_shares(gate.terms.rho, rounds=ROUNDS, alpha=ALPHA)
@@ -134,6 +133,11 @@ class Rounds:
                 # correct
                 estimates = bought.values.astype(np.float64)
         return clue
+
+
+def _middle(pair: Pair) -> Floats:
+    """Whole counts half-way between the two neighbours."""
+    return np.floor((pair.first.counts + pair.second.counts) / 2)
 
 
 def _level(pair: Pair, estimates: Floats) -> Floats:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import click
 
 import kinfolk
+from kinfolk.cli.audit import audit_command
 from kinfolk.cli.certificate import certificate
 from kinfolk.cli.demo import demo
 from kinfolk.cli.prepare import init, prepare, simulate
@@ -39,7 +40,7 @@ def cli() -> None:
     """See HELP."""
 
 
-for command in (demo, init, validate, queries, prepare, simulate, certificate):
+for command in (demo, init, validate, queries, prepare, simulate, certificate, audit_command):
     cli.add_command(command)
 
 

@@ -1,1 +1,1 @@
-"""Models of groups that answer queries: mixtures of products, and explicit histograms."""
+"""Models of whole groups: what is fitted to released answers, and then sampled."""

@@ -218,8 +218,8 @@ def _casts(people: int, compositions: Iterable[Sequence[int]]) -> int:
 def _codes(attributes: Iterable[Attribute]) -> npt.NDArray[np.uint16]:
     """All combinations of codes, (cells, attributes), the last attribute fastest."""
     shape = tuple(attribute.size for attribute in attributes)
-    grid = np.indices(shape, np.uint16) if shape else np.zeros((0, 1), np.uint16)
-    return np.ascontiguousarray(grid.reshape(len(shape), -1).T)
+    grid = np.indices(shape, np.uint16).reshape(len(shape), math.prod(shape))
+    return np.ascontiguousarray(grid.T)
 
 
 def _listed(people: int, composition: Sequence[int]) -> npt.NDArray[np.int32]:
@@ -267,13 +267,13 @@ def _refusal(schema: Schema, limit: int) -> str:
         return groups * casts <= limit and casts * schema.size_limit <= _MEMBERS * limit
 
     ways: list[str] = []
-    for size in range(schema.size_limit - 1, 0, -1):
-        smaller = [one for one in schema.compositions if sum(one) <= size]
-        if smaller and fits(people, smaller):
-            ways.append(f"max_size {size}")
-            break
+    largest = schema.sizes.start - 1
+    while fits(people, [one for one in schema.compositions if sum(one) <= largest + 1]):
+        largest += 1
+    if largest >= schema.sizes.start:
+        ways.append(f"max_size {largest}")
     if fits(1, schema.compositions):
-        low, high = 1, people
+        low, high = 1, min(people, limit + 1)
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if fits(middle, schema.compositions) else (low, middle)

@@ -8,7 +8,7 @@ does a mechanism touch the counts. What comes back is noisy, recorded, and publi
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -36,6 +36,7 @@ from kinfolk.queries.sensitivity import (
     workload_sensitivities,
     workload_weights,
 )
+from kinfolk.queries.streaming import count_files
 from kinfolk.queries.units import Unit
 from kinfolk.queries.workload import Workload
 
@@ -115,6 +116,7 @@ class Curator:
         self.people = counter.people if promise.unit is Unit.INDIVIDUAL else None
         """N_I: public only where every group's size is."""
         self.__counts = counter.counts
+        self.__people = np.array([counter.people], np.int64)
         self.__randomness = Randomness(seed=promise.seed)
         self.__bounds = workload_sensitivities(self.workload, self.unit, weights=self.weights)
         if promise.seed is None:
@@ -133,10 +135,17 @@ class Curator:
         size_weighted: bool = False,
         run: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Read, check and count the tables; the rows are forgotten before anything is sold."""
+        """Read, check and count the tables; the rows are forgotten before anything is sold.
+
+        Files are streamed in bounded memory, whatever their size and the order of their rows.
+        """
         weights = workload_weights(workload) if size_weighted else None
-        counter = Counter(workload, weights=weights)
-        counter.add(encode(workload.schema, tables))
+        paths = {name: one for name, one in tables.items() if isinstance(one, str | Path)}
+        if len(paths) == len(tables):
+            counter = count_files(workload, paths, weights=weights)
+        else:
+            counter = Counter(workload, weights=weights)
+            counter.add(encode(workload.schema, tables))
         return cls(counter, promise=promise, ledger=ledger, run=run)
 
     @property
@@ -175,7 +184,7 @@ class Curator:
         bound = total_sensitivity([self.sensitivity(block) for block in chosen])
         cells = [self.__cells(block) for block in chosen]
         noise = Gaussian.for_rho(rho, squared_sensitivity=bound.l2_squared)
-        return self.__buy_noisy(chosen, cells, noise, step)
+        return self.__buy_cells(chosen, cells, noise, step)
 
     def measure_query(self, query: int, *, rho: Fraction | float, step: str) -> Measurement:
         """Buy the answer to one query.
@@ -185,7 +194,22 @@ class Curator:
         block = self.workload.block_of(query)
         single = self.sensitivity(block).single
         noise = Gaussian.for_rho(rho, squared_sensitivity=single**2)
-        return self.__buy_noisy((block,), [slice(query, query + 1)], noise, step)
+        return self.__buy_cells((block,), [slice(query, query + 1)], noise, step)
+
+    def measure_people(self, *, rho: Fraction | float, step: str) -> int:
+        """How many people there are: as it is where that is public, else bought with noise.
+
+        Guarantee: replacing a group changes the number of people by at most the largest size less
+        the smallest; a discrete Gaussian on that one count costs at most `rho`.
+        """
+        if self.people is not None:
+            return self.people
+        sizes = self.workload.schema.sizes
+        spread = max(sizes[-1] - sizes[0], 1)
+        noise = Gaussian.for_rho(rho, squared_sensitivity=spread**2)
+        values, _ = self.__buy(lambda: self.__people, 1, noise, step)
+        # A group has at least one member, and no more than the schema allows.
+        return min(max(int(values[0]), self.groups * sizes[0]), self.groups * sizes[-1])
 
     def select_query(
         self,
@@ -267,7 +291,7 @@ class Curator:
     def close(self) -> None:
         """Close the ledger and forget the counts."""
         self.__ledger.close()
-        self.__counts = np.zeros(0, np.int64)
+        self.__counts = self.__people = np.zeros(0, np.int64)
 
     def __enter__(self) -> Self:
         return self
@@ -293,20 +317,29 @@ class Curator:
             )
         return np.array(factors, np.int64)
 
-    def __buy_noisy(
+    def __buy_cells(
         self, blocks: tuple[int, ...], cells: list[slice], noise: Gaussian, step: str
     ) -> Measurement:
+        number = sum(place.stop - place.start for place in cells)
+        values, sigma = self.__buy(
+            lambda: np.concatenate([self.__counts[place] for place in cells]), number, noise, step
+        )
+        return Measurement(blocks=blocks, values=values, sigma=sigma)
+
+    def __buy(
+        self, touch: Callable[[], Ints], number: int, noise: Gaussian, step: str
+    ) -> tuple[Ints, float]:
+        """What was released for the step before; or debit, and only then touch the data."""
         released = self.__ledger.find(step)
         if released is None:
             spend = self.__ledger.debit(step, noise)
-            exact = np.concatenate([self.__counts[place] for place in cells])
+            exact = touch()
             source = self.__randomness.at(step)
             noisy = measure(exact, noise, randomness=source)
             released = self.__ledger.release(spend, noisy, private=source.private)
-        number = sum(place.stop - place.start for place in cells)
         # The noise that was bought then, which need not be what the same call would buy now.
         sigma = _bought(released, noise.squared_sensitivity, number)
-        return Measurement(blocks=blocks, values=np.array(released.value, np.int64), sigma=sigma)
+        return np.array(released.value, np.int64), sigma
 
 
 def _bought(released: Release, squared_sensitivity: int | Fraction, cells: int) -> float:

@@ -1,0 +1,123 @@
+"""`kinfolk audit`: try to catch the curator giving away more than it promises."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kinfolk.cli.screen import progress, say
+from kinfolk.errors import KinfolkError
+from kinfolk.queries.units import Unit
+
+if TYPE_CHECKING:
+    from kinfolk.audit import AuditResult
+
+HELP = """Try to catch kinfolk giving away more than it promises.
+
+Runs something private many times, on one of two made-up datasets that differ in a single unit by as
+much as they can, and guesses from what was released which of the two it was. Whoever guesses right
+too often has refuted the promise. Nothing of yours is read: this audits the program, as it is
+installed here, with the randomness of this machine.
+
+\b
+  --what measure   one marginal, bought with the whole budget
+  --what select    one selection, bought with the whole budget
+  --what run       three rounds of both, each depending on what was released before
+
+Two bounds hold with the stated confidence: no smaller epsilon could keep the promise, and no
+smaller budget rho buys what was seen. Exit status 0 if neither exceeds its claim, 2 if one does.
+A claim that survives is not proved; small epsilons take many runs before anything shows.
+
+\b
+Example:
+  kinfolk audit --unit household --epsilon 8 --delta 1e-5 -o audit.svg
+"""
+
+
+@click.command(name="audit", help=HELP, short_help="Try to refute the privacy promise by trial.")
+@click.option("--what", default="measure", show_default=True, help="What to run; see above.")
+@click.option("--unit", required=True, help="household or person: what the datasets differ in.")
+@click.option("--epsilon", type=float, required=True, help="The promise to audit.")
+@click.option("--delta", type=float, required=True, help="The promise to audit.")
+@click.option("--runs", type=int, default=2000, show_default=True, help="How many runs.")
+@click.option(
+    "--confidence",
+    type=float,
+    default=0.999,
+    show_default=True,
+    help="How often, at least, the bounds are true.",
+)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="Draw the errors into this .svg."
+)
+def audit_command(
+    what: str,
+    unit: str,
+    epsilon: float,
+    delta: float,
+    runs: int,
+    confidence: float,
+    output: Path | None,
+) -> None:
+    """See HELP."""
+    # Imported here because it brings the compiled counting along, which other commands do without.
+    from kinfolk.audit import audit, plot_svg
+
+    if output is not None and output.suffix != ".svg":
+        raise KinfolkError(f"{output}: the plot is an SVG. Name a file that ends in .svg.")
+    chosen = Unit.parse(unit)
+    with progress(f"Running {what!r}", runs) as bar:
+        result = audit(
+            what,
+            unit=chosen,
+            epsilon=epsilon,
+            delta=delta,
+            runs=runs,
+            confidence=confidence,
+            advance=lambda: bar.advance(bar.task_ids[0]),
+        )
+    say(audit_text(result))
+    if output is not None:
+        partial = output.with_name(output.name + ".partial")
+        partial.write_text(plot_svg(result), encoding="utf-8")
+        partial.replace(output)
+        say(f"Plot       {output}")
+    if result.verdict == "violated":
+        raise KinfolkError(
+            f"the promise is violated: {_exceeded(result)}. A correct program is accused like this "
+            f"once in {1 / (1 - confidence):,.0f} audits at most. Publish nothing made with it."
+        )
+
+
+def audit_text(result: AuditResult) -> str:
+    """What an audit found, for people."""
+    lines = [
+        f"Audited    {result.what}, {result.runs:,} runs",
+        f"Neighbours {result.terms.neighbours}",
+        f"Claim      epsilon = {result.claimed_epsilon:g}, delta = {result.delta:.3g} for one "
+        f"{result.terms.name}: a budget of rho = {result.claimed_rho:.4g}",
+        f"Seen       epsilon is at least {result.epsilon:.3g}, and rho at least "
+        f"{result.rho:.3g} ({result.rho / result.claimed_rho:.0%} of the budget)",
+        f"Confidence {result.confidence:.6g} that both bounds are true",
+        f"Verdict    {result.verdict}",
+    ]
+    if result.verdict == "consistent" and result.rho < result.claimed_rho / 10:
+        more = max(result.runs_to_see_half, 4 * result.runs)
+        lines.append(f"Note       so few runs show next to nothing here. Try --runs {more}.")
+    return "\n".join(lines)
+
+
+def _exceeded(result: AuditResult) -> str:
+    parts = []
+    if result.epsilon > result.claimed_epsilon:
+        parts.append(
+            f"epsilon is at least {result.epsilon:.4g} and claimed to be {result.claimed_epsilon:g}"
+        )
+    if result.rho > result.claimed_rho:
+        parts.append(
+            f"what was released costs at least rho = {result.rho:.4g}, and the budget is "
+            f"{result.claimed_rho:.4g}"
+        )
+    return "; ".join(parts)

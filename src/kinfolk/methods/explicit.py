@@ -1,0 +1,73 @@
+"""MWEM and PEP: learners that hold one probability for every possible group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from kinfolk.models.histogram import Average, Histogram
+from kinfolk.models.mwem import mwem_update
+from kinfolk.models.pep import pep_update
+from kinfolk.queries.workload import Query, Workload
+
+Floats = npt.NDArray[np.float64]
+
+
+class MWEM:
+    """Multiplicative weights with the exponential mechanism, as in the paper's appendix."""
+
+    def __init__(
+        self, workload: Workload, *, rng: np.random.Generator, max_iterations: int = 100
+    ) -> None:
+        self._workload = workload
+        self._rng = rng
+        self._max_iterations = max_iterations
+        self._now = Histogram.uniform(workload.schema)
+        self._average = Average()
+
+    def answer(self) -> Floats:
+        """Its answers to the whole workload: (queries,) shares."""
+        return self._now.answer(self._workload)
+
+    def learn(self, queries: Sequence[Query], shares: Floats) -> None:
+        """One update; what was there before it goes into the average."""
+        self._average.add(self._now)
+        self._now = mwem_update(
+            self._now, queries, shares, max_iterations=self._max_iterations, rng=self._rng
+        )
+
+    def model(self) -> Histogram:
+        """The average over all rounds, which the paper releases."""
+        return self._average.histogram() if self._average.number else self._now
+
+
+class PEP:
+    """Private entropy projection: always the projection of where all began."""
+
+    def __init__(
+        self, workload: Workload, *, tolerance: float = 0.0, max_iterations: int = 100
+    ) -> None:
+        self._workload = workload
+        self._tolerance = tolerance
+        self._max_iterations = max_iterations
+        self._now = Histogram.uniform(workload.schema)
+
+    def answer(self) -> Floats:
+        """Its answers to the whole workload: (queries,) shares."""
+        return self._now.answer(self._workload)
+
+    def learn(self, queries: Sequence[Query], shares: Floats) -> None:
+        """Project onto everything measured so far."""
+        self._now = pep_update(
+            self._now,
+            queries,
+            shares,
+            tolerance=self._tolerance,
+            max_iterations=self._max_iterations,
+        )
+
+    def model(self) -> Histogram:
+        """The last projection."""
+        return self._now

@@ -1,0 +1,9 @@
+"""Answers of a mixture of product distributions, and their gradients, in compiled code.
+
+Every answer is a sum over components of a *left* factor times a *member* factor. The left factor is
+a product of probabilities: the group's attributes and, for relation queries, those of the person
+who asks. The member factor is what remains: who is in the group. It is worked out once for each set
+of attributes and shared by all blocks that name the set; summing over components is then a matrix
+product. `members` says what a member factor is, `plan` answers whole blocks, `selection` single
+queries.
+"""

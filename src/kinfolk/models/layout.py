@@ -1,0 +1,190 @@
+"""How a model of groups lays out its probabilities: compositions, slots, attributes, rows."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from kinfolk.errors import KinfolkError
+from kinfolk.schema import Schema
+from kinfolk.schema.roles import is_whole
+
+Ints = npt.NDArray[np.int64]
+
+Scheme = Sequence[int] | Mapping[str, Sequence[int]]
+"""How many members share each slot: of a group, or by role."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """Slots, and which members of a group are drawn from which.
+
+    A slot is a distribution over the individual attributes. Members of a role take its slots in
+    order, each slot as many as it holds. Without roles there is one nameless role.
+
+    All distributions of a component are stacked in one column: first the one over compositions,
+    then one for each group attribute, then for each slot one for each individual attribute.
+
+    >>> from kinfolk.datasets import load_schema
+    >>> layout = Layout.of(load_schema("acs"))
+    >>> layout.scheme, layout.mult[4].tolist()
+    (((1, 1, 1, 2, 2, 3),), [1, 1, 1, 2, 0, 0])
+    >>> layout = Layout.of(load_schema("acs-rel"))
+    >>> layout.scheme, layout.mult[4].tolist()
+    (((1,), (1,), (4,)), [1, 0, 4])
+    >>> layout.rows, layout.parameters(1000)
+    (525, 525000)
+    """
+
+    schema: Schema
+    """The public schema."""
+    scheme: tuple[tuple[int, ...], ...]
+    """For each role, how many members each of its slots holds."""
+
+    @classmethod
+    def of(cls, schema: Schema, *, scheme: Scheme | None = None) -> Layout:
+        """A layout by a scheme: numbers of members by slot, with roles a mapping from role names.
+
+        By default the first three members have a slot each, the next two share one, so do the two
+        after them, and then every three: the paper's {1, 1, 1, 2, 2, 3}. With roles, all members of
+        a role share one. What a scheme holds beyond the largest group is cut off.
+        """
+        most = _most_members(schema)
+        given: list[Sequence[int] | None]
+        if schema.roles is None:
+            if isinstance(scheme, Mapping):
+                raise KinfolkError("the scheme names roles, and there are none. List its numbers.")
+            given = [(1, 1, 1, 2, 2, *[3] * (most[0] // 3 + 1)) if scheme is None else scheme]
+        else:
+            names = schema.roles.names
+            if scheme is not None and not isinstance(scheme, Mapping):
+                fix = f"Give numbers by role, such as {{{names[-1]!r}: {list(scheme)}}}."
+                raise KinfolkError(f"the scheme {list(scheme)} does not say of which role. {fix}")
+            unknown = sorted(set(scheme or {}) - set(names))
+            if unknown:
+                fix = f"Declared roles: {', '.join(names)}."
+                raise KinfolkError(f"the scheme names the role {unknown[0]!r}. {fix}")
+            given = [(scheme or {}).get(name) for name in names]
+        parts = [
+            _cut([number] if part is None else part, number)
+            for part, number in zip(given, most, strict=True)
+        ]
+        return cls(schema=schema, scheme=tuple(parts))
+
+    def __post_init__(self) -> None:
+        most = _most_members(self.schema)
+        if len(self.scheme) != len(most):
+            raise ValueError(f"a scheme for {len(self.scheme)} roles, expected {len(most)}")
+        for role, (part, number) in enumerate(zip(self.scheme, most, strict=True)):
+            if any(not is_whole(held) or held < 1 for held in part):
+                raise KinfolkError(
+                    f"the scheme {list(part)} is not a list of whole numbers of at least 1. "
+                    "Say how many members share each slot, such as [1, 1, 2]."
+                )
+            if sum(part) < number:
+                of = f" of role {self._role_names[role]!r}" if self.schema.roles else ""
+                raise KinfolkError(
+                    f"the scheme {list(part)} holds {sum(part)} members{of}, but a group may have "
+                    f"{number}. Add slots, or larger ones."
+                )
+
+    @property
+    def _role_names(self) -> tuple[str, ...]:
+        return self.schema.roles.names if self.schema.roles else ("",)
+
+    @cached_property
+    def slot_roles(self) -> tuple[int, ...]:
+        """The role of each slot."""
+        return tuple(role for role, part in enumerate(self.scheme) for _ in part)
+
+    @property
+    def slots(self) -> int:
+        """J, the number of slots."""
+        return len(self.slot_roles)
+
+    @cached_property
+    def mult(self) -> Ints:
+        """(compositions, slots) how many members a composition draws from each slot."""
+        rows = []
+        for composition in self.schema.compositions:
+            row: list[int] = []
+            for number, part in zip(composition, self.scheme, strict=True):
+                left = number
+                for held in part:
+                    row.append(min(held, left))
+                    left -= row[-1]
+            rows.append(row)
+        return np.array(rows, np.int64).reshape(len(rows), self.slots)
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """(compositions,) how many members each composition has."""
+        return np.array([sum(c) for c in self.schema.compositions], np.int64)
+
+    @cached_property
+    def group_offsets(self) -> tuple[int, ...]:
+        """Where each group attribute begins among the group's rows; the last entry is D_G."""
+        sizes = (attribute.size for attribute in self.schema.group_attributes.values())
+        return (0, *itertools.accumulate(sizes))
+
+    @cached_property
+    def individual_offsets(self) -> tuple[int, ...]:
+        """Where each individual attribute begins among a slot's rows; the last entry is D_I."""
+        sizes = (attribute.size for attribute in self.schema.individual_attributes.values())
+        return (0, *itertools.accumulate(sizes))
+
+    @property
+    def group_start(self) -> int:
+        """The first row of the group's attributes: the rows before it are the compositions'."""
+        return len(self.schema.compositions)
+
+    @property
+    def individual_start(self) -> int:
+        """The first row of the first slot."""
+        return self.group_start + self.group_offsets[-1]
+
+    @property
+    def slot_rows(self) -> int:
+        """D_I, the rows of one slot."""
+        return self.individual_offsets[-1]
+
+    @property
+    def rows(self) -> int:
+        """All rows of one component."""
+        return self.individual_start + self.slots * self.slot_rows
+
+    @cached_property
+    def segments(self) -> Ints:
+        """(distributions + 1,) the first row of each distribution; the last entry is `rows`."""
+        starts = [0, *(self.group_start + start for start in self.group_offsets[:-1])]
+        for slot in range(self.slots):
+            first = self.individual_start + slot * self.slot_rows
+            starts += [first + start for start in self.individual_offsets[:-1]]
+        return np.array([*starts, self.rows], np.int64)
+
+    def parameters(self, components: int) -> int:
+        """How many numbers a mixture of so many components holds."""
+        return self.rows * components
+
+
+def _most_members(schema: Schema) -> list[int]:
+    """The most members of each role."""
+    return [max(numbers) for numbers in zip(*schema.compositions, strict=True)]
+
+
+def _cut(part: Sequence[int], most: int) -> tuple[int, ...]:
+    """A scheme without what is beyond the largest group; a wrong one as it is, to be refused."""
+    if not all(is_whole(held) for held in part):
+        return tuple(part)
+    kept: list[int] = []
+    for held in part:
+        left = most - sum(kept)
+        if left <= 0:
+            break
+        kept.append(min(held, left))
+    return tuple(kept)

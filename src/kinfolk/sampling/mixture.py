@@ -1,0 +1,102 @@
+"""Groups from a mixture: a component each, and everything else from that component.
+
+Components take turns, so that each gets its share of the groups, give or take one; inside a
+component, draws are equally spaced and dealt out at random. Any one group follows the model
+exactly; only the groups together are more even than independent ones would be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from kinfolk.data.encoded import Encoded, code_type
+from kinfolk.models.hpd import HPD
+from kinfolk.sampling.mixture_kernel import draw_attributes, draw_compositions
+
+Ints = npt.NDArray[np.int64]
+
+
+def mixture_batches(
+    model: HPD, groups: int, *, size: int, rng: np.random.Generator, stratified: bool
+) -> Iterator[Encoded]:
+    """Draw groups in batches of `size`, each batch in random order."""
+    columns = np.ascontiguousarray(model.probabilities.T)
+    turns = rng.permutation(len(columns))
+    for start in range(0, groups, size):
+        number = min(size, groups - start)
+        if stratified:
+            chosen = turns[np.arange(start, start + number) % len(turns)]
+        else:
+            chosen = rng.integers(len(turns), size=number)
+        yield _batch(model, columns, chosen, rng=rng, stratified=stratified)
+
+
+def _batch(
+    model: HPD,
+    columns: npt.NDArray[np.float64],
+    chosen: Ints,
+    *,
+    rng: np.random.Generator,
+    stratified: bool,
+) -> Encoded:
+    """One group for each of the chosen components, in random order."""
+    layout, schema = model.layout, model.layout.schema
+    counts = np.bincount(chosen, minlength=len(columns))
+    components = np.flatnonzero(counts)
+    starts = np.concatenate([[0], np.cumsum(counts[components])])
+    groups = len(chosen)
+
+    composition = np.empty(groups, np.int64)
+    draw_compositions(
+        columns,
+        components,
+        starts,
+        layout.group_start,
+        stratified,
+        _seeds(rng, len(components)),
+        composition,
+    )
+    place = rng.permutation(groups)
+    sizes = np.empty(groups, np.int64)
+    sizes[place] = layout.sizes[composition]
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+
+    dtype = code_type(schema)
+    people = int(offsets[-1])
+    group = np.empty((groups, len(schema.group_attributes)), dtype)
+    individual = np.empty((people, len(schema.individual_attributes)), dtype)
+    role = np.empty(people, np.uint8)
+    slots = np.arange(layout.slots)[:, None] * layout.slot_rows + layout.individual_start
+    draw_attributes(
+        columns,
+        components,
+        starts,
+        layout.group_start + np.array(layout.group_offsets, np.int64),
+        slots + np.array(layout.individual_offsets, np.int64),
+        layout.mult,
+        np.cumsum(layout.mult, axis=1) - layout.mult,
+        np.array(layout.slot_roles, np.int64),
+        composition,
+        place,
+        offsets[place],
+        stratified,
+        _seeds(rng, len(components)),
+        group,
+        individual,
+        role,
+    )
+    return Encoded(
+        schema=schema,
+        group=group,
+        individual=individual,
+        offsets=offsets,
+        role=role if schema.roles else None,
+    )
+
+
+def _seeds(rng: np.random.Generator, number: int) -> npt.NDArray[np.uint64]:
+    """A seed for each component, and one for all of them together."""
+    return rng.integers(2**64, size=number + 1, dtype=np.uint64)

@@ -1,0 +1,106 @@
+"""The paper's loop with MWEM and PEP: it learns, spends its budget, and resumes where it was."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from generators import random_dataset
+
+from kinfolk.errors import KinfolkError
+from kinfolk.methods.adaptive import AdaptiveMeasurements
+from kinfolk.methods.explicit import MWEM, PEP
+from kinfolk.privacy.certificate import certificate_of, check_certificate
+from kinfolk.privacy.curator import Curator, Promise
+from kinfolk.queries.counting import Counter, count
+from kinfolk.queries.sensitivity import workload_weights
+from kinfolk.queries.units import Unit
+from kinfolk.queries.workload import Workload
+from kinfolk.schema import Schema
+
+SCHEMA = Schema.from_text("""
+group: {table: homes, id: home, attributes: {veh: {values: [0, 1, 2]}}}
+individual:
+  table: people
+  group_id: home
+  attributes: {sex: {values: [m, f]}, old: {values: [0, 1]}}
+max_size: 3
+workload: {k: 2}
+""")
+WORKLOAD = Workload.of(SCHEMA)
+
+
+def skewed() -> Any:
+    data = random_dataset(SCHEMA, groups=4000, rng=np.random.default_rng(2))
+    data.group[:3000] = 0
+    data.individual[:6000, 1] = data.individual[:6000, 0]
+    return data
+
+
+DATA = skewed()
+TOTALS = {"group": DATA.groups, "individual": DATA.people}
+TRUE = count(DATA, WORKLOAD) / np.concatenate(
+    [np.full(block.cells, TOTALS[block.level]) for block in WORKLOAD.blocks]
+)
+
+
+def curator(folder: Path, unit: Unit, *, weights: np.ndarray | None = None) -> Curator:
+    counter = Counter(WORKLOAD, weights=weights)
+    counter.add(DATA)
+    promise = Promise(unit=unit, epsilon=2.0, delta=1e-8, seed=11)
+    return Curator(counter, promise=promise, ledger=folder / "ledger.jsonl")
+
+
+def learner(name: str) -> MWEM | PEP:
+    return PEP(WORKLOAD) if name == "pep" else MWEM(WORKLOAD, rng=np.random.default_rng(1))
+
+
+@pytest.mark.parametrize("unit", list(Unit))
+@pytest.mark.parametrize(("name", "improvement"), [("mwem", 2.0), ("pep", 8.0)])
+def test_it_learns_and_spends_no_more_than_it_has(
+    tmp_path: Path, unit: Unit, name: str, improvement: float
+) -> None:
+    model = learner(name)
+    before = np.abs(model.answer() - TRUE).mean()
+    with curator(tmp_path, unit) as gate:
+        AdaptiveMeasurements(rounds=30).run(gate, model)
+        assert 0 <= gate.remaining < gate.terms.rho / 10**6
+        assert check_certificate(certificate_of(gate.account)) == []
+        bought = [spend.key for spend in gate.account.spends]
+    assert bought.count("people") == (unit is Unit.GROUP)
+    assert len(bought) == 60 + (unit is Unit.GROUP)
+    after = np.abs(model.model().answer(WORKLOAD) - TRUE).mean()
+    assert after * improvement < before
+
+
+def test_a_resumed_run_ends_where_an_uninterrupted_one_does(tmp_path: Path) -> None:
+    class Interrupt(Exception):
+        pass
+
+    def stop(turn: int) -> None:
+        if turn == 4:
+            raise Interrupt
+
+    with curator(tmp_path, Unit.GROUP) as gate, pytest.raises(Interrupt):
+        AdaptiveMeasurements(rounds=8).run(gate, learner("mwem"), progress=stop)
+    resumed = learner("mwem")
+    with curator(tmp_path, Unit.GROUP) as gate:
+        AdaptiveMeasurements(rounds=8).run(gate, resumed)
+        spends = len(gate.account.spends)
+    (tmp_path / "other").mkdir()
+    straight = learner("mwem")
+    with curator(tmp_path / "other", Unit.GROUP) as gate:
+        AdaptiveMeasurements(rounds=8).run(gate, straight)
+        assert len(gate.account.spends) == spends
+    np.testing.assert_array_equal(resumed.answer(), straight.answer())
+
+
+def test_weighted_counts_are_refused(tmp_path: Path) -> None:
+    weights = workload_weights(WORKLOAD)
+    with (
+        curator(tmp_path, Unit.GROUP, weights=weights) as gate,
+        pytest.raises(KinfolkError, match="Count without weights"),
+    ):
+        AdaptiveMeasurements(rounds=2).run(gate, learner("mwem"))
