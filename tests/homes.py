@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from kinfolk.data.encode import encode
@@ -54,8 +55,10 @@ def written(
     return paths
 
 
-def in_memory(workload: Workload, tables: Any) -> Counter:
-    counter = Counter(workload)
+def in_memory(
+    workload: Workload, tables: Any, weights: npt.NDArray[np.int64] | None = None
+) -> Counter:
+    counter = Counter(workload, weights=weights)
     counter.add(encode(workload.schema, tables))
     return counter
 

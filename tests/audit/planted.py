@@ -1,9 +1,7 @@
-"""Bugs to plant: each gives away more than the ledger says, and none is visible in a certificate."""
+"""Bugs to plant: each gives away more than was paid for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -71,19 +69,3 @@ def select_the_best(patch: pytest.MonkeyPatch) -> None:
         return int(np.argmax(scores))
 
     patch.setattr(curator, "select", select)
-
-
-BUGS = (
-    halve_sigma,
-    trust_the_paper,
-    forget_the_first_debit,
-    forget_measurements,
-    select_the_best,
-)
-
-
-@contextmanager
-def planted(bug: Any) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        bug(patch)
-        yield

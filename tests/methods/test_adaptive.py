@@ -1,4 +1,4 @@
-"""The paper's loop with MWEM and PEP: it learns, spends its budget, and resumes where it was."""
+"""The paper's loop with MWEM, PEP and HPD-Fixed: it learns, spends its budget, and resumes where it was."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from generators import random_dataset
 
+from generators import random_dataset
 from kinfolk.errors import KinfolkError
 from kinfolk.methods.adaptive import AdaptiveMeasurements
 from kinfolk.methods.explicit import MWEM, PEP
+from kinfolk.methods.fixed import FixedSettings, HPDFixed
 from kinfolk.privacy.certificate import certificate_of, check_certificate
 from kinfolk.privacy.curator import Curator, Promise
 from kinfolk.queries.counting import Counter, count
@@ -53,12 +54,18 @@ def curator(folder: Path, unit: Unit, *, weights: np.ndarray | None = None) -> C
     return Curator(counter, promise=promise, ledger=folder / "ledger.jsonl")
 
 
-def learner(name: str) -> MWEM | PEP:
-    return PEP(WORKLOAD) if name == "pep" else MWEM(WORKLOAD, rng=np.random.default_rng(1))
+def learner(name: str, *, rounds: int = 30) -> MWEM | PEP | HPDFixed:
+    rng = np.random.default_rng(1)
+    if name == "pep":
+        return PEP(WORKLOAD)
+    if name == "mwem":
+        return MWEM(WORKLOAD, rng=rng)
+    settings = FixedSettings(components=50)
+    return HPDFixed(WORKLOAD, rounds=rounds, rng=rng, settings=settings)
 
 
 @pytest.mark.parametrize("unit", list(Unit))
-@pytest.mark.parametrize(("name", "improvement"), [("mwem", 2.0), ("pep", 8.0)])
+@pytest.mark.parametrize(("name", "improvement"), [("mwem", 2.0), ("pep", 8.0), ("hpd-fixed", 5.0)])
 def test_it_learns_and_spends_no_more_than_it_has(
     tmp_path: Path, unit: Unit, name: str, improvement: float
 ) -> None:
@@ -75,22 +82,23 @@ def test_it_learns_and_spends_no_more_than_it_has(
     assert after * improvement < before
 
 
-def test_a_resumed_run_ends_where_an_uninterrupted_one_does(tmp_path: Path) -> None:
-    class Interrupt(Exception):
+@pytest.mark.parametrize("name", ["mwem", "hpd-fixed"])
+def test_a_resumed_run_ends_where_an_uninterrupted_one_does(tmp_path: Path, name: str) -> None:
+    class InterruptionError(Exception):
         pass
 
     def stop(turn: int) -> None:
         if turn == 4:
-            raise Interrupt
+            raise InterruptionError
 
-    with curator(tmp_path, Unit.GROUP) as gate, pytest.raises(Interrupt):
-        AdaptiveMeasurements(rounds=8).run(gate, learner("mwem"), progress=stop)
-    resumed = learner("mwem")
+    with curator(tmp_path, Unit.GROUP) as gate, pytest.raises(InterruptionError):
+        AdaptiveMeasurements(rounds=8).run(gate, learner(name, rounds=8), progress=stop)
+    resumed = learner(name, rounds=8)
     with curator(tmp_path, Unit.GROUP) as gate:
         AdaptiveMeasurements(rounds=8).run(gate, resumed)
         spends = len(gate.account.spends)
     (tmp_path / "other").mkdir()
-    straight = learner("mwem")
+    straight = learner(name, rounds=8)
     with curator(tmp_path / "other", Unit.GROUP) as gate:
         AdaptiveMeasurements(rounds=8).run(gate, straight)
         assert len(gate.account.spends) == spends

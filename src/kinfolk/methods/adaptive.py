@@ -14,7 +14,6 @@ from kinfolk.errors import KinfolkError
 from kinfolk.privacy.curator import Curator
 from kinfolk.privacy.mechanisms import round_shares
 from kinfolk.queries.units import Unit
-from kinfolk.queries.workload import Query
 
 Floats = npt.NDArray[np.float64]
 
@@ -28,8 +27,8 @@ class Learner(Protocol):
     def answer(self) -> Floats:
         """Its answers to the whole workload: (queries,) shares."""
 
-    def learn(self, queries: Sequence[Query], shares: Floats) -> None:
-        """Learn from everything measured so far: (measured,) noisy shares."""
+    def learn(self, queries: Sequence[int], shares: Floats) -> None:
+        """Learn from everything measured so far: numbers of queries, and their noisy shares."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +71,7 @@ class AdaptiveMeasurements:
         cost = round_shares(
             budget, rounds=self.rounds, alpha=self.alpha, accounting=curator.terms.accounting
         )
-        queries: list[Query] = []
+        queries: list[int] = []
         shares: list[float] = []
         for turn in range(self.rounds):
             # select
@@ -84,9 +83,9 @@ class AdaptiveMeasurements:
             )
             # measure
             bought = curator.measure_query(chosen, rho=cost.measure, step=f"measure {turn + 1}")
-            query = curator.workload.query(chosen)
-            queries.append(query)
-            shares.append(bought.values[0] / totals[query.block.level])
+            level = curator.workload.blocks[curator.workload.block_of(chosen)].level
+            queries.append(chosen)
+            shares.append(bought.values[0] / totals[level])
             # learn
             learner.learn(queries, np.array(shares))
             if progress is not None:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from kinfolk.models.histogram import Average, Histogram
 from kinfolk.models.mwem import mwem_update
 from kinfolk.models.pep import pep_update
-from kinfolk.queries.workload import Query, Workload
+from kinfolk.queries.workload import Workload
 
 Floats = npt.NDArray[np.float64]
 
@@ -31,11 +31,12 @@ class MWEM:
         """Its answers to the whole workload: (queries,) shares."""
         return self._now.answer(self._workload)
 
-    def learn(self, queries: Sequence[Query], shares: Floats) -> None:
+    def learn(self, queries: Sequence[int], shares: Floats) -> None:
         """One update; what was there before it goes into the average."""
         self._average.add(self._now)
+        asked = [self._workload.query(number) for number in queries]
         self._now = mwem_update(
-            self._now, queries, shares, max_iterations=self._max_iterations, rng=self._rng
+            self._now, asked, shares, max_iterations=self._max_iterations, rng=self._rng
         )
 
     def model(self) -> Histogram:
@@ -58,11 +59,11 @@ class PEP:
         """Its answers to the whole workload: (queries,) shares."""
         return self._now.answer(self._workload)
 
-    def learn(self, queries: Sequence[Query], shares: Floats) -> None:
+    def learn(self, queries: Sequence[int], shares: Floats) -> None:
         """Project onto everything measured so far."""
         self._now = pep_update(
             self._now,
-            queries,
+            [self._workload.query(number) for number in queries],
             shares,
             tolerance=self._tolerance,
             max_iterations=self._max_iterations,

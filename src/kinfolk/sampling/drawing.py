@@ -54,7 +54,7 @@ def sample(
     # Drawing begins later, when the first chunk is wanted; what becomes of rng until then is
     # nobody's business.
     own = np.random.default_rng(rng.integers(2**63, size=4))
-    size = batch_size(model.schema)
+    size = batch_size(schema_of(model))
     batches = (
         mixture_batches(model, groups, size=size, rng=own, stratified=stratified)
         if isinstance(model, HPD)
@@ -74,6 +74,11 @@ def sample_encoded(
     Encoded(1,000 groups, 2,932 people)
     """
     return _joined(list(sample(model, groups, rng=rng, stratified=stratified)))
+
+
+def schema_of(model: Model) -> Schema:
+    """The schema whose groups a model draws."""
+    return model.layout.schema if isinstance(model, HPD) else model.schema
 
 
 def check_groups(groups: int) -> None:

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from kinfolk.data.decode import decode
 from kinfolk.data.frames import FORMATS
 from kinfolk.errors import KinfolkError
-from kinfolk.sampling.drawing import Model, check_groups, sample
+from kinfolk.sampling.drawing import Model, check_groups, sample, schema_of
 from kinfolk.schema import Schema
 
 Types = Mapping[str, Mapping[str, Any]]
@@ -63,7 +63,7 @@ def write_sample(
     check_groups(groups)
     if format not in FORMATS:
         raise KinfolkError(f"format {format!r} is unknown. Use {' or '.join(FORMATS)}.")
-    schema, target = model.schema, Path(directory)
+    schema, target = schema_of(model), Path(directory)
     kept = _lasting(schema, types or {}, groups)
     chunks = sample(model, groups, rng=rng, chunk=CHUNK, stratified=stratified)
     rows = dict.fromkeys(schema.table_names, 0)
@@ -111,9 +111,7 @@ class _Writer:
 @contextmanager
 def _files(directory: Path, tables: tuple[str, ...], format_: str) -> Iterator[dict[str, _Writer]]:
     """Writers for all tables; the files get their names if the block ends well."""
-    partial = {
-        name: directory / f".{name}.{format_}.{os.getpid()}.partial" for name in tables
-    }
+    partial = {name: directory / f".{name}.{format_}.{os.getpid()}.partial" for name in tables}
     try:
         with ExitStack() as open_files:
             yield {name: _Writer(path, format_, open_files) for name, path in partial.items()}
@@ -131,12 +129,12 @@ def _lasting(schema: Schema, types: Types, groups: int) -> dict[str, dict[str, A
     Otherwise the key's type would change where the numbers outgrow it, in the middle of a file.
     """
     kept = {table: dict(columns) for table, columns in types.items()}
-    keys = [(schema.individual.table, schema.individual.group_id)]
+    keys = {schema.individual.table: schema.individual.group_id or ""}
     if schema.group is not None:
-        keys.append((schema.group.table, schema.group.id))
-    for table, column in keys:
+        keys[schema.group.table] = schema.group.id
+    for table, column in keys.items():
         stored = kept.get(table, {}).get(column)
-        if stored is None or column is None:
+        if stored is None:
             continue
         try:
             fits = pa.array([groups], pa.int64()).cast(stored).cast(pa.int64())[0].as_py() == groups

@@ -25,9 +25,7 @@ def listed_batches(
     last = int(np.flatnonzero(flat)[-1])
     for start in range(0, groups, size):
         number = min(size, groups - start)
-        points = (
-            (np.arange(number) + rng.random()) / number if stratified else rng.random(number)
-        )
+        points = (np.arange(number) + rng.random()) / number if stratified else rng.random(number)
         cells = np.minimum(np.searchsorted(below, points * below[-1], side="right"), last)
         cells = rng.permutation(cells)
         sizes = universe.sizes[cells // universe.group_cells]

@@ -23,7 +23,7 @@ def mixture_batches(
     model: HPD, groups: int, *, size: int, rng: np.random.Generator, stratified: bool
 ) -> Iterator[Encoded]:
     """Draw groups in batches of `size`, each batch in random order."""
-    columns = np.ascontiguousarray(model.probabilities.T)
+    columns = np.ascontiguousarray(model.probabilities.T, np.float64)
     turns = rng.permutation(len(columns))
     for start in range(0, groups, size):
         number = min(size, groups - start)

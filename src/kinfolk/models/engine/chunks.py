@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kinfolk.models.engine.members import Book, Wanted, askers
-from kinfolk.models.engine.sweep import Jobs
+from kinfolk.models.engine.jobs import Jobs
 from kinfolk.models.layout import Ints, Layout
 from kinfolk.queries.workload import Block
 
@@ -282,6 +282,11 @@ class _Draft:
             highs=np.array([high for *_, high, _ in self.jobs], np.int64),
             target_starts=_starts([len(wanted) for *_, wanted in self.jobs]),
             targets=np.array(targets, np.int64),
+            # Left parts are multiplied afterwards, all at once.
+            group_starts=np.zeros(len(self.jobs) + 1, np.int64),
+            group_rows=np.empty(0, np.int64),
+            own_starts=np.zeros(len(self.jobs) + 1, np.int64),
+            own_rows=np.empty(0, np.int64),
         )
         return Chunk(
             jobs=jobs,

@@ -11,14 +11,11 @@ import numpy.typing as npt
 
 from kinfolk.models.engine.chunks import Chunk, Item, Region, Shape, chunks, take_apart
 from kinfolk.models.engine.members import Book, Programs
-from kinfolk.models.engine.products import products, products_back
+from kinfolk.models.engine.run import Answers, Run
 from kinfolk.models.engine.stacks import Piece, Stack, stacks
-from kinfolk.models.engine.sweep import backward, forward
-from kinfolk.models.engine.tile import TILE, Floats
+from kinfolk.models.engine.kernel import Floats
 from kinfolk.models.layout import Ints, Layout
 from kinfolk.queries.workload import Workload
-
-Answers = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -90,66 +87,57 @@ class Plan:
 
     def rates(self, table: Floats) -> Answers:
         """What one group adds to every query on average: (queries,). table: (rows, K)."""
-        weights = self._weights(table)
+        run = Run.of(self.layout, table, self._programs, self._coefficients)
         found = np.empty(self.size)
         for chunk, regions in self._chunks:
-            factors, sums = self._forward(table, weights, chunk)
-            totals = sums.sum(axis=0)
+            factors, sums = run.forward(chunk.jobs, chunk.rows, chunk.sums)
             for item in chunk.summed:
                 for shape in item.shapes:
-                    _members(found, shape, item)[0, :, 0] = totals[_columns(item)]
+                    _members(found, shape, item)[0, :, 0] = sums[_columns(item)]
             for region, left_stacks in regions:
                 for stack in left_stacks:
-                    values = _multiply(table, stack, region, factors)
+                    values = np.zeros((stack.rows, region.columns), table.dtype)
+                    for index, rows in zip(stack.index, region.rows, strict=True):
+                        values += run.left(index) @ factors[rows].T
                     for piece, item in _cross(stack, region):
                         cells = _cells(found, piece, item)
                         cells[...] = values[piece.rows, _flat(item)].reshape(cells.shape)
-        return found / table.shape[1]
+        return found / run.components
 
     def gradient(self, table: Floats, pull: npt.ArrayLike) -> Floats:
         """The gradient by the probabilities: (rows, K).
 
         table: (rows, K) the probabilities; pull: (queries,) the gradient by the rates.
         """
-        weights = self._weights(table)
-        pulls = np.asarray(pull, np.float64) / table.shape[1]
-        if pulls.shape != (self.size,):
-            raise ValueError(f"pull has shape {pulls.shape}, expected {(self.size,)}")
-        table_pull, weights_pull = np.zeros_like(table), np.zeros_like(weights)
+        run = Run.of(self.layout, table, self._programs, self._coefficients, pulling=True)
+        pulls = pulls_of(pull, self.size, run.components)
         for chunk, regions in self._chunks:
             sums_pull = np.zeros(chunk.sums)
             for item in chunk.summed:
                 for shape in item.shapes:
                     sums_pull[_columns(item)] += _members(pulls, shape, item)[0, :, 0]
-            factors_pull = np.zeros((chunk.rows, table.shape[1]), table.dtype)
+            factors_pull = np.zeros((chunk.rows, run.components), table.dtype)
             if chunk.rows:
-                factors, _ = self._forward(table, weights, chunk)
+                factors, _ = run.forward(chunk.jobs, chunk.rows, chunk.sums)
                 for region, left_stacks in regions:
                     for stack in left_stacks:
-                        values = np.empty((stack.rows, region.columns), table.dtype)
+                        values_pull = np.empty((stack.rows, region.columns), table.dtype)
                         for piece, item in _cross(stack, region):
                             cells = _cells(pulls, piece, item)
-                            values[piece.rows, _flat(item)] = cells.reshape(-1, item.width)
-                        _unmultiply(table, stack, region, factors, values, factors_pull, table_pull)
-            backward(
-                table, weights, self._programs, chunk.jobs,
-                factors_pull, sums_pull, table_pull, weights_pull,
-            )  # fmt: skip
-        compositions = len(self.layout.sizes)
-        table_pull[:compositions] += self._coefficients.T.astype(table.dtype) @ weights_pull
-        return table_pull
+                            values_pull[piece.rows, _flat(item)] = cells.reshape(-1, item.width)
+                        for index, rows in zip(stack.index, region.rows, strict=True):
+                            factors_pull[rows] += values_pull.T @ run.left(index)
+                            run.unleft(index, values_pull @ factors[rows])
+            run.backward(chunk.jobs, factors_pull, sums_pull)
+        return run.gradient()
 
-    def _weights(self, table: Floats) -> Floats:
-        if table.shape[0] != self.layout.rows:
-            raise ValueError(f"the table has {table.shape[0]} rows, expected {self.layout.rows}")
-        return self._coefficients.astype(table.dtype) @ table[: len(self.layout.sizes)]
 
-    def _forward(self, table: Floats, weights: Floats, chunk: Chunk) -> tuple[Floats, Answers]:
-        components = table.shape[1]
-        factors = np.empty((chunk.rows, components), table.dtype)
-        sums = np.empty((-(-components // TILE), chunk.sums))
-        forward(table, weights, self._programs, chunk.jobs, factors, sums)
-        return factors, sums
+def pulls_of(pull: npt.ArrayLike, queries: int, components: int) -> Answers:
+    """The gradient by the sums over components, from that by the rates: (queries,)."""
+    pulls = np.asarray(pull, np.float64) / components
+    if pulls.shape != (queries,):
+        raise ValueError(f"pull has shape {pulls.shape}, expected {(queries,)}")
+    return pulls
 
 
 def check(layout: Layout, workload: Workload, weights: Ints | None) -> None:
@@ -185,35 +173,6 @@ def _plan(
             for chunk in found
         ),
     )
-
-
-def _multiply(table: Floats, stack: Stack, region: Region, factors: Floats) -> Floats:
-    """Left factors times member factors, summed over components and those who ask."""
-    values: Floats | None = None
-    for index, rows in zip(stack.index, region.rows, strict=True):
-        left = np.empty((len(index), table.shape[1]), table.dtype)
-        products(table, index, left)
-        found = left @ factors[rows].T
-        values = found if values is None else values + found
-    assert values is not None  # noqa: S101  (somebody always asks)
-    return values
-
-
-def _unmultiply(
-    table: Floats,
-    stack: Stack,
-    region: Region,
-    factors: Floats,
-    values_pull: Floats,
-    factors_pull: Floats,
-    table_pull: Floats,
-) -> None:
-    """The inverse of `_multiply`: add the pulls on member factors and on the table."""
-    for index, rows in zip(stack.index, region.rows, strict=True):
-        left = np.empty((len(index), table.shape[1]), table.dtype)
-        products(table, index, left)
-        factors_pull[rows] += values_pull.T @ left
-        products_back(table, index, values_pull @ factors[rows], table_pull)
 
 
 def _cross(stack: Stack, region: Region) -> Iterator[tuple[Piece, Item]]:

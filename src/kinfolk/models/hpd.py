@@ -1,0 +1,158 @@
+"""Hierarchical product distributions: a mixture of K products, over whole groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from kinfolk.models.engine.plan import Plan
+from kinfolk.models.engine.run import Answers
+from kinfolk.models.engine.softmax import softmax, softmax_gradient
+from kinfolk.models.engine.kernel import Floats
+from kinfolk.models.layout import Layout
+from kinfolk.queries.workload import Workload
+
+
+class Questions(Protocol):
+    """Queries prepared for answering: a `Plan` of whole blocks, or a `Selection` of queries."""
+
+    @property
+    def layout(self) -> Layout:
+        """The layout they were prepared for."""
+
+    @property
+    def per_person(self) -> npt.NDArray[np.bool_]:
+        """(queries,) whether the share is one of people; otherwise one of groups."""
+
+    def rates(self, table: Floats) -> Answers:
+        """(queries,) what one group adds on average."""
+
+    def gradient(self, table: Floats, pull: npt.ArrayLike) -> Floats:
+        """(rows, K) the gradient by the probabilities, from that by the rates."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HPD:
+    """K components, equally likely; each holds a product distribution over whole groups.
+
+    A group comes from one component: its composition, its attributes and all its members.
+
+    >>> from kinfolk.datasets import load_schema
+    >>> layout = Layout.of(load_schema("acs-red"))
+    >>> model = HPD.random(layout, components=5, rng=np.random.default_rng(1))
+    >>> model.composition.shape, model.group.shape, model.individual.shape
+    ((3, 5), (12, 5), (3, 8, 5))
+    >>> workload = Workload.of(layout.schema, k=1, levels=["individual"], attributes=["SEX"])
+    >>> round(float(model.answer(workload).sum()), 6)
+    1.0
+    """
+
+    layout: Layout
+    probabilities: Floats
+    """(rows, K) all distributions of a component stacked, as the layout says."""
+
+    def __post_init__(self) -> None:
+        table = self.probabilities
+        if table.ndim != 2 or table.shape[0] != self.layout.rows or table.shape[1] < 1:
+            raise ValueError(f"probabilities have shape {table.shape}, not ({self.layout.rows}, K)")
+        if table.dtype not in (np.float32, np.float64) or not table.flags.c_contiguous:
+            raise ValueError("probabilities must be a C-ordered array of float32 or float64")
+
+    @classmethod
+    def random(
+        cls,
+        layout: Layout,
+        components: int,
+        rng: np.random.Generator,
+        *,
+        dtype: npt.DTypeLike = np.float64,
+    ) -> HPD:
+        """Distributions from standard normal logits."""
+        kind: Any = np.dtype(dtype)
+        logits = rng.standard_normal((layout.rows, components), dtype=kind)
+        return cls.from_logits(layout, logits)
+
+    @classmethod
+    def from_logits(cls, layout: Layout, logits: Floats) -> HPD:
+        """Each distribution is the softmax of its logits, (rows, K)."""
+        return cls(layout=layout, probabilities=softmax(logits, layout.segments))
+
+    @property
+    def components(self) -> int:
+        """K, the number of components."""
+        return self.probabilities.shape[1]
+
+    @property
+    def composition(self) -> Floats:
+        """(compositions, K) how likely each composition is."""
+        return self.probabilities[: self.layout.group_start]
+
+    @property
+    def group(self) -> Floats:
+        """(D_G, K) how likely each value of the group attributes is."""
+        return self.probabilities[self.layout.group_start : self.layout.individual_start]
+
+    @property
+    def individual(self) -> Floats:
+        """(slots, D_I, K) how likely each value of the individual attributes is."""
+        rows = self.probabilities[self.layout.individual_start :]
+        return rows.reshape(self.layout.slots, self.layout.slot_rows, self.components)
+
+    def mean_size(self) -> float:
+        """How many members a group has on average."""
+        return float(self.layout.sizes @ self.composition.mean(axis=1, dtype=np.float64))
+
+    def rates(
+        self, asked: Workload | Questions, *, weights: npt.NDArray[np.int64] | None = None
+    ) -> Answers:
+        """What one group adds to every query on average: (queries,).
+
+        The expected counts of so many groups, divided by their number. `weights` says what a group
+        of each size counts for, (blocks, sizes + 1), where a workload is asked as it is.
+        """
+        return self._prepared(asked, weights).rates(self.probabilities)
+
+    def answer(self, asked: Workload | Questions) -> Answers:
+        """The share of groups or of people that every query asks for: (queries,)."""
+        questions = self._prepared(asked, None)
+        rates = questions.rates(self.probabilities)
+        return np.where(questions.per_person, rates / self.mean_size(), rates)
+
+    def rates_gradient(self, asked: Questions, pull: npt.ArrayLike) -> Floats:
+        """The gradient by the probabilities, (rows, K), from that by the rates, (queries,)."""
+        return self._prepared(asked, None).gradient(self.probabilities, pull)
+
+    def answer_gradient(self, asked: Questions, answers: Answers, pull: npt.ArrayLike) -> Floats:
+        """The gradient by the probabilities, (rows, K), from that by the answers, (queries,).
+
+        answers: (queries,) what `answer` gave. Shares of people are also pulled by the mean size.
+        """
+        size = self.mean_size()
+        people, pulls = asked.per_person, np.asarray(pull, np.float64)
+        gradient = self.rates_gradient(asked, np.where(people, pulls / size, pulls))
+        by_size = -float(pulls[people] @ answers[people]) / size
+        sizes = self.layout.sizes[:, None] * (by_size / self.components)
+        gradient[: self.layout.group_start] += sizes.astype(gradient.dtype)
+        return gradient
+
+    def logits_gradient(self, gradient: Floats) -> Floats:
+        """The gradient by the logits, (rows, K), from that by the probabilities."""
+        return softmax_gradient(self.probabilities, gradient, self.layout.segments)
+
+    def _prepared(
+        self, asked: Workload | Questions, weights: npt.NDArray[np.int64] | None
+    ) -> Questions:
+        if isinstance(asked, Workload):
+            return Plan.of(self.layout, asked, weights=weights)
+        if weights is not None:
+            raise ValueError("weights are given when a plan or selection is made")
+        if asked.layout is not self.layout and asked.layout != self.layout:
+            raise ValueError("the queries were prepared for another layout")
+        return asked
+
+    def __repr__(self) -> str:
+        kind = self.probabilities.dtype
+        return f"HPD({self.components:,} components of {self.layout.rows:,} rows, {kind})"

@@ -1,0 +1,98 @@
+"""What a curator refuses or caps, because its price would otherwise be wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kinfolk.errors import KinfolkError
+from kinfolk.privacy import curator
+from kinfolk.privacy.curator import Curator, Promise
+from kinfolk.queries.counting import Counter
+from kinfolk.queries.units import Unit
+from kinfolk.queries.workload import Workload
+from kinfolk.schema import Schema
+
+SCHEMA = Schema.from_text("""
+group: {table: homes, id: home, attributes: {cars: {values: [0, 1, 2]}}}
+individual: {table: people, group_id: home, attributes: {sex: {values: [m, f]}}}
+max_size: 4
+workload: {k: 1}
+""")
+WORKLOAD = Workload.of(SCHEMA)
+
+
+def counted(counts: np.ndarray) -> Counter:
+    counter = Counter(WORKLOAD)
+    counter.counts[:] = counts
+    return counter
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Curator:
+    promise = Promise(unit=Unit.GROUP, epsilon=2.0, delta=1e-6, seed=1)
+    counter = counted(np.arange(WORKLOAD.size))
+    return Curator(counter, promise=promise, ledger=tmp_path / "ledger.jsonl")
+
+
+def test_a_block_is_never_counted_from_the_end(gate: Curator) -> None:
+    """Block -3 would be the cells of one block, sold at the price of another."""
+    with gate:
+        for block in (-3, -1, len(WORKLOAD.blocks)):
+            with pytest.raises(KinfolkError, match=f"block {block}: there are blocks 0 to"):
+                gate.measure([block], rho=gate.remaining / 9, step="m")
+            with pytest.raises(KinfolkError, match=f"block {block}: there are blocks 0 to"):
+                gate.select_block([block], np.zeros(WORKLOAD.size), rho=gate.remaining, step="s")
+        assert gate.spent == 0
+
+
+def scores_of(gate: Curator, monkeypatch: pytest.MonkeyPatch, estimate: float) -> list[np.ndarray]:
+    """The scores that reach the mechanism, for both ways to select."""
+    seen: list[np.ndarray] = []
+
+    def select(scores: np.ndarray, *rest: object, **more: object) -> int:
+        del rest, more
+        seen.append(scores)
+        return 0
+
+    monkeypatch.setattr(curator, "select", select)
+    estimates = np.full(WORKLOAD.size, estimate)
+    levels = {"group": 2**40, "individual": 2**39}
+    with gate:
+        share = gate.remaining / 9
+        gate.select_query(estimates, rho=share, step=f"q {estimate}", multipliers=levels)
+        blocks = range(len(WORKLOAD.blocks))
+        gate.select_block(blocks, estimates, rho=share, step=f"b {estimate}", penalties=[2**62] * 6)
+    return seen
+
+
+@pytest.mark.parametrize("estimate", [2.0**52, -(2.0**52), 1e300, 3.0])
+def test_scores_never_wrap_around(
+    gate: Curator, monkeypatch: pytest.MonkeyPatch, estimate: float
+) -> None:
+    """A score beyond int64 would turn negative, and change by 2**64 between neighbours."""
+    by_query, by_block = scores_of(gate, monkeypatch, estimate)
+    assert by_query.min() >= 0
+    assert np.abs(by_block).max() <= 2**62
+
+
+def test_multipliers_and_weights_have_limits(gate: Curator, tmp_path: Path) -> None:
+    with gate, pytest.raises(KinfolkError, match="from 1 to"):
+        gate.select_query(
+            np.zeros(WORKLOAD.size), rho=gate.remaining, step="s", multipliers={"group": 2**41}
+        )
+    counter = Counter(WORKLOAD, weights=np.full((len(WORKLOAD.blocks), 5), -3))
+    promise = Promise(unit=Unit.GROUP, epsilon=2.0, delta=1e-6, seed=1)
+    with pytest.raises(KinfolkError, match="a weight is below 0"):
+        Curator(counter, promise=promise, ledger=tmp_path / "other.jsonl")
+
+
+def test_a_released_value_keeps_the_noise_it_was_bought_with(gate: Curator) -> None:
+    with gate:
+        first = gate.measure([0], rho=gate.remaining / 9, step="m")
+        again = gate.measure([0], rho=gate.remaining, step="m")
+        assert again.sigma == first.sigma
+        with pytest.raises(KinfolkError, match="has bought something else"):
+            gate.measure([1, 2], rho=gate.remaining, step="m")

@@ -1,0 +1,279 @@
+"""Counting on a real local Spark gives what counting in memory gives."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from generators import FAMILY, RELATIONS, random_dataset
+from homes import HOMES, MISTAKES, Tables, assert_same, homes, in_memory, shuffled, written
+from kinfolk.data.decode import decode
+from kinfolk.data.simulate import write_simulation
+from kinfolk.datasets import load_detroit, load_schema
+from kinfolk.errors import DataError, KinfolkError
+from kinfolk.queries import spark_task
+from kinfolk.queries.counting import Counter
+from kinfolk.queries.spark import _cells, count_spark
+from kinfolk.queries.workload import Workload
+from kinfolk.schema import Categorical, GroupTable, IndividualTable, Schema, WorkloadSpec
+
+needs_spark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::ResourceWarning")
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    pytest.importorskip("pyspark", reason="PySpark is missing: pip install 'kinfolk[spark]'")
+    if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
+        pytest.skip("Java is missing: no `java` on the PATH and no JAVA_HOME")
+    from pyspark.sql import SparkSession
+
+    folder = tmp_path_factory.mktemp("spark")
+    environment = {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        settings = {
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+            "spark.sql.shuffle.partitions": "4",
+            "spark.driver.memory": "1g",
+            "spark.local.dir": str(folder),
+            "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        }
+        builder = SparkSession.builder.master("local[2]")
+        for name, value in settings.items():
+            builder = builder.config(name, value)
+        session = builder.getOrCreate()
+        session.sparkContext.setLogLevel("OFF")
+        yield session
+        session.stop()
+
+
+def frames(spark: Any, tables: Tables, pieces: int = 3) -> dict[str, Any]:
+    """The tables as DataFrames of several partitions, in their order."""
+    found = {}
+    for name, table in tables.items():
+        size = -(-table.num_rows // pieces)
+        parts = [spark.createDataFrame(table.slice(i * size, size)) for i in range(pieces)]
+        found[name] = parts[0]
+        for part in parts[1:]:
+            found[name] = found[name].union(part)
+    return found
+
+
+@needs_spark
+def test_small_homes(spark: Any) -> None:
+    """The one that always runs: most of its time is Spark's own start."""
+    tables = homes()
+    workload = Workload.of(HOMES)
+    counter = count_spark(workload, frames(spark, tables), partitions=2)
+    assert_same(counter, in_memory(workload, tables))
+
+
+@pytest.mark.slow
+@needs_spark
+def test_real_households(spark: Any) -> None:
+    schema, tables = load_detroit()
+    tables = shuffled(tables, np.random.default_rng(3))
+    workload = Workload.of(schema, k=2)
+    counter = count_spark(workload, frames(spark, tables), partitions=3)
+    assert_same(counter, in_memory(workload, tables))
+
+
+ODD = Schema(
+    group=GroupTable(
+        table="homes",
+        id="home.no",
+        attributes={"Veh": Categorical(values=[0, 1, 2]), "veh": Categorical(values=["`a`", "b"])},
+    ),
+    individual=IndividualTable(
+        table="people",
+        group_id="HOME.NO",
+        attributes={"sex": Categorical(values=["m", "f"], missing=True)},
+    ),
+    max_size=4,
+    oversize="first",
+    workload=WorkloadSpec(k=2),
+)
+FAMILIES = replace(
+    ODD, roles=FAMILY, relations=RELATIONS, workload=WorkloadSpec(k=2, levels=["relation", "group"])
+)
+
+
+@pytest.mark.slow
+@needs_spark
+@pytest.mark.parametrize("schema", [ODD, FAMILIES, replace(FAMILIES, max_size=2)])
+@pytest.mark.parametrize("ids", [(pa.int64(), pa.int32()), (pa.float64(), pa.int64()), "text"])
+def test_generated_homes(spark: Any, schema: Schema, ids: Any) -> None:
+    """Odd column names, ids of several types, weights; members cut to the first ones."""
+    rng = np.random.default_rng(schema.max_size)
+    full = replace(schema, max_size=4)
+    tables = shuffled(decode(random_dataset(full, groups=300, rng=rng), rng=rng), rng)
+    for index, (name, column) in enumerate((("homes", "home.no"), ("people", "HOME.NO"))):
+        dtype = pa.string() if ids == "text" else ids[index]
+        where = tables[name].column_names.index(column)
+        tables[name] = tables[name].set_column(where, column, tables[name][column].cast(dtype))
+    workload = Workload.of(schema)
+    weights = rng.integers(0, 5, size=(len(workload.blocks), schema.size_limit + 1))
+    expected = in_memory(workload, tables, weights)
+    given = frames(spark, tables)
+    assert_same(count_spark(workload, given, weights=weights), expected)
+    assert_same(count_spark(workload, given, weights=weights, partitions=1), expected)
+
+
+@pytest.mark.slow
+@needs_spark
+def test_flat_data_and_files(spark: Any, tmp_path: Path) -> None:
+    schema = Schema.from_text(
+        "individual: {table: rows, attributes: {a: {values: [1, 2]}, b: {values: [x, y]}}}\n"
+        "max_size: 1\nworkload: {k: 2}\n"
+    )
+    rng = np.random.default_rng(1)
+    flat = decode(random_dataset(schema, groups=500, rng=rng), rng=rng)
+    workload = Workload.of(schema)
+    assert_same(count_spark(workload, frames(spark, flat)), in_memory(workload, flat))
+    tables = homes()
+    workload = Workload.of(HOMES)
+    assert_same(count_spark(workload, written(tmp_path, tables)), in_memory(workload, tables))
+    with pytest.raises(KinfolkError, match=r"homes: Spark cannot read .*nowhere as Parquet"):
+        count_spark(workload, {"homes": "nowhere", "people": "nowhere"})
+
+
+@pytest.mark.slow
+@needs_spark
+@pytest.mark.parametrize("spoil", MISTAKES)
+def test_problems_come_back_as_messages(spark: Any, spoil: Callable[[Tables], Tables]) -> None:
+    tables = spoil(homes())
+    with pytest.raises(DataError) as expected:
+        in_memory(Workload.of(HOMES), tables)
+    with pytest.raises(DataError, match="only part of the rows was checked") as found:
+        count_spark(Workload.of(HOMES), frames(spark, tables))
+    ours, theirs = found.value.problems, expected.value.problems
+    assert {p.fix for p in ours} == {p.fix for p in theirs}
+    assert all(re.match(r"(homes|people), home (\d+|None), column ", p.where) for p in ours)
+    assert "Traceback" not in str(found.value)
+
+
+@pytest.mark.slow
+@needs_spark
+def test_nobody_to_count_and_columns_that_lack(spark: Any) -> None:
+    tables = homes()
+    given = frames(spark, tables)
+    strict = Workload.of(replace(HOMES, max_size=1, oversize="drop"))
+    pairs = {**given, "people": given["people"].union(given["people"])}
+    with pytest.raises(DataError, match="people: no group is left: 400 over max_size"):
+        count_spark(strict, pairs)
+    nothing = {name: frame.limit(0) for name, frame in given.items()}
+    with pytest.raises(DataError, match="people: the table has no rows"):
+        count_spark(Workload.of(HOMES), nothing)
+    with pytest.raises(DataError, match="people, column sex: there is no such column"):
+        count_spark(Workload.of(HOMES), {**given, "people": given["people"].drop("sex")})
+    with pytest.raises(KinfolkError, match="homes: Table is no Spark DataFrame"):
+        count_spark(Workload.of(HOMES), {**given, "homes": tables["homes"]})
+    for partitions in (0, True, 1.5):
+        with pytest.raises(KinfolkError, match="partitions is"):
+            count_spark(Workload.of(HOMES), given, partitions=partitions)  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+@needs_spark
+def test_rows_are_shuffled_once(spark: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    given = frames(spark, homes())
+    _cells(Workload.of(HOMES), given, None, None).explain()
+    plan = capsys.readouterr().out
+    counted, rows = plan.split("MapInArrow")
+    assert counted.count("Exchange") == 1, "the sums"
+    assert rows.count("Exchange") == 1, "the rows"
+
+
+@pytest.mark.slow
+@needs_spark
+def test_the_page_in_the_docs(spark: Any, tmp_path: Path) -> None:
+    page = Path(__file__).parents[2] / "docs" / "spark.md"
+    (code,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    paths = write_simulation("acs-red", tmp_path, groups=500, seed=1)["paths"]
+    # Java has a working directory of its own.
+    for name in ("households.parquet", "persons.parquet"):
+        code = code.replace(name, str(tmp_path / name))
+    scope: dict[str, Any] = {}
+    exec(code, scope)  # noqa: S102
+    tables = {name: paths[name] for name in ("households", "persons")}
+    assert_same(scope["counter"], in_memory(Workload.of(load_schema("acs-red")), tables))
+
+
+@pytest.mark.slow
+def test_no_java(tmp_path: Path) -> None:
+    pytest.importorskip("pyspark", reason="PySpark is missing: pip install 'kinfolk[spark]'")
+    paths = {name: str(path) for name, path in written(tmp_path, homes()).items()}
+    code = f"""
+from kinfolk.errors import KinfolkError
+from kinfolk.queries.spark import count_spark
+from kinfolk.queries.workload import Workload
+from kinfolk.schema import Schema
+try:
+    count_spark(Workload.of(Schema.from_text({HOMES.to_yaml()!r})), {paths!r})
+except KinfolkError as error:
+    print(error)
+"""
+    environment = {**os.environ, "JAVA_HOME": str(tmp_path / "nowhere")}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+    )
+    assert "It needs Java 17 or later" in done.stdout
+
+
+def test_no_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    with pytest.raises(KinfolkError, match=r"needs pyspark.*pip install 'kinfolk\[spark\]'"):
+        count_spark(Workload.of(HOMES), {"homes": None, "people": None})  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize("chunk", [1, 3, 10, 1000])
+def test_chunks_end_between_groups(monkeypatch: pytest.MonkeyPatch, chunk: int) -> None:
+    monkeypatch.setattr(spark_task, "CHUNK", chunk)
+    rng = np.random.default_rng(chunk)
+    keys = [None] * 4 + np.sort(rng.integers(60, size=300)).tolist() + [99] * 50
+    table = pa.table({"key": pa.array(keys, pa.int64())})
+    chunks = list(spark_task._whole_groups(iter(table.to_batches(max_chunksize=7))))
+    assert pa.concat_tables(chunks).equals(table)
+    seen = [set(part["key"].to_pylist()) for part in chunks]
+    assert sum(map(len, seen)) == len(set().union(*seen))
+    assert len(chunks) > 1 or chunk == 1000
+
+
+def test_a_task_counts_what_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without Spark: the rows of both tables in one, sorted by key, kind and row."""
+    pytest.importorskip("pyspark", reason="PySpark is missing: pip install 'kinfolk[spark]'")
+    monkeypatch.setattr(spark_task, "CHUNK", 50)
+    tables = homes()
+    wide = []
+    for kind, (name, columns) in enumerate(spark_task.wanted_columns(HOMES).items()):
+        table = tables[name].select(columns)
+        wide.append(
+            pa.table(
+                {
+                    "kind": [kind] * table.num_rows,
+                    "key": table["home"],
+                    "row": range(table.num_rows),
+                    **{f"{kind}_{i}": table[column] for i, column in enumerate(columns)},
+                }
+            )
+        )
+    order = [(name, "ascending") for name in ("key", "kind", "row")]
+    rows = pa.concat_tables(wide, promote_options="default").sort_by(order)
+    workload = Workload.of(HOMES)
+    task = spark_task.Task(schema=HOMES.to_yaml(), blocks=workload.blocks, weights=None)
+    result = pa.Table.from_batches(task.run(rows.to_batches(max_chunksize=20)))
+    found = dict(zip(result["cell"].to_pylist(), result["count"].to_pylist(), strict=True))
+    expected: Counter = in_memory(workload, tables)
+    assert [found.get(cell, 0) for cell in range(workload.size)] == expected.counts.tolist()
+    assert (found[-1], found[-2]) == (expected.groups, expected.people)
