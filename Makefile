@@ -51,6 +51,10 @@ test: $(VENV)/dev ## run the tests
 test-slow: $(VENV)/dev ## run the tests that take longer
 	@$(BIN)/python -m pytest -q -rs -m slow
 
+.PHONY: bench
+bench: $(VENV)/core ## measure the counting; BENCH=--quick stops at a million people
+	@$(BIN)/python -m bench.counting $(BENCH)
+
 .PHONY: lint
 lint: $(VENV)/dev ## check format and style
 	@$(BIN)/ruff format --check .

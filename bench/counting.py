@@ -80,8 +80,16 @@ def compare(files: list[str]) -> None:
 def scale(sizes: list[int]) -> None:
     """Simulated Parquet files of growing size."""
     print("\nFrom Parquet: simulated `acs`, all three-way queries\n")
-    header = ("people", "seconds", "s per million", "to the first", "peak memory", "in parts")
-    print("  " + "".join(f"{word:>15}" for word in header), flush=True)
+    header = (
+        "people",
+        "parts",
+        "seconds",
+        "per million",
+        "CPU per million",
+        "to the first",
+        "peak",
+    )
+    print("  " + "".join(f"{word:>16}" for word in header), flush=True)
     rates: list[float] = []
     peaks: list[float] = []
     for people in sizes:
@@ -89,19 +97,21 @@ def scale(sizes: list[int]) -> None:
             run("simulate", folder, str(HOUSEHOLDS[people]))
             found = [run("stream", folder) for _ in range(REPEATS[people])]
         best = min(found, key=lambda one: one["seconds"])
-        rates.append(best["seconds"] / best["people"] * 1e6)
+        rates.append(min(one["cpu"] / one["people"] for one in found) * 1e6)
         peaks.append(max(one["peak"] for one in found))
         cells = (
             f"{best['people']:,}",
+            str(best["parts"]),
             f"{best['seconds']:.2f}",
+            f"{best['seconds'] / best['people'] * 1e6:.2f}",
             f"{rates[-1]:.2f}",
             f"{rates[-1] / rates[0]:.2f}",
             f"{peaks[-1] / 1e9:.2f} GB",
-            str(best["parts"]),
         )
-        print("  " + "".join(f"{cell:>15}" for cell in cells), flush=True)
+        print("  " + "".join(f"{cell:>16}" for cell in cells), flush=True)
     print(f"\n  Goal: peak memory under {GOAL_BYTES / 1e9:g} GB: {met(max(peaks) < GOAL_BYTES)}.")
-    print("  Goal: time per person constant: see the column `to the first`.")
+    print("  Goal: time per person constant: `to the first` compares CPU time, which other work on")
+    print("  the machine disturbs least.")
 
 
 def met(goal: bool) -> str:
@@ -138,17 +148,18 @@ def stream(folder: str) -> dict[str, Any]:
     one = Encoded(schema=schema, group=group, individual=individual, offsets=np.array([0, 1]))
     Counter(workload).add(one)
     stages: list[str] = []
-    start = time.perf_counter()
+    start, used = time.perf_counter(), time.process_time()
     counter = count_files(
         workload,
         {name: f"{folder}/{name}.parquet" for name in schema.table_names},
         progress=lambda stage, _: stages.append(stage),
     )
-    seconds = time.perf_counter() - start
+    seconds, cpu = time.perf_counter() - start, time.process_time() - used
     unit = 1 if sys.platform == "darwin" else 1024
     return {
         "people": counter.people,
         "seconds": seconds,
+        "cpu": cpu,
         "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit,
         "parts": stages.count("counting"),
     }

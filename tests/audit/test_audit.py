@@ -37,7 +37,7 @@ def test_a_correct_program_survives(what: str, unit: Unit, runs: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", list(Unit))
-@pytest.mark.parametrize(("what", "runs"), [("measure", 1500), ("select", 1500), ("run", 800)])
+@pytest.mark.parametrize(("what", "runs"), [("select", 1500), ("run", 700)])
 def test_a_correct_program_survives_more_runs(what: str, unit: Unit, runs: int) -> None:
     result = audited(what, unit, runs=runs)
     assert result.verdict is Verdict.CONSISTENT
@@ -51,12 +51,17 @@ def test_a_measurement_is_seen() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("unit", list(Unit))
-def test_a_measurement_is_seen_clearly(unit: Unit) -> None:
-    """The bound is 0.7 of the claim on average, with a standard deviation of 0.04."""
-    result = audited("measure", unit, runs=3000, confidence=0.999)
-    assert 0.4 * result.claimed_epsilon < result.epsilon
-    assert len(result.curve) > 20
+@pytest.mark.parametrize(("unit", "share"), [(Unit.GROUP, 0.4), (Unit.INDIVIDUAL, 0.3)])
+def test_a_measurement_is_seen_clearly(unit: Unit, share: float) -> None:
+    """On average the bound is 0.65 of the claim for a household and 0.55 for a person.
+
+    Its standard deviation is 0.05. A person's noise is so small here that it being whole numbers
+    has to be allowed for.
+    """
+    result = audited("measure", unit, runs=2500)
+    assert share * result.claimed_epsilon < result.epsilon
+    assert result.verdict is Verdict.CONSISTENT
+    assert len(result.curve) > 5
 
 
 def test_bounds_are_true_as_often_as_stated() -> None:

@@ -1,4 +1,4 @@
-"""The paper's loop with MWEM, PEP and HPD-Fixed: it learns, spends its budget, and resumes where it was."""
+"""The paper's loop with MWEM, PEP and HPD-Fixed: it learns, spends its budget, and resumes."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def sample(
     >>> from kinfolk.datasets import load_schema
     >>> model = Histogram.uniform(load_schema("acs-red"))
     >>> list(sample(model, 1000, rng=np.random.default_rng(1), chunk=600))
-    [Encoded(600 groups, 1,760 people), Encoded(400 groups, 1,172 people)]
+    [Encoded(600 groups, 1,757 people), Encoded(400 groups, 1,176 people)]
     """
     check_groups(groups)
     if chunk is not None and (not is_whole(chunk) or chunk < 1):
@@ -71,7 +71,7 @@ def sample_encoded(
     >>> from kinfolk.datasets import load_schema
     >>> model = Histogram.uniform(load_schema("acs-red"))
     >>> sample_encoded(model, 1000, rng=np.random.default_rng(1))
-    Encoded(1,000 groups, 2,932 people)
+    Encoded(1,000 groups, 2,933 people)
     """
     return _joined(list(sample(model, groups, rng=rng, stratified=stratified)))
 

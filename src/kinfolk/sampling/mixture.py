@@ -7,14 +7,17 @@ exactly; only the groups together are more even than independent ones would be.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
+import numba
 import numpy as np
 import numpy.typing as npt
 
 from kinfolk.data.encoded import Encoded, code_type
 from kinfolk.models.hpd import HPD
 from kinfolk.sampling.mixture_kernel import draw_attributes, draw_compositions
+from kinfolk.sampling.streams import spread
 
 Ints = npt.NDArray[np.int64]
 
@@ -47,16 +50,22 @@ def _batch(
     counts = np.bincount(chosen, minlength=len(columns))
     components = np.flatnonzero(counts)
     starts = np.concatenate([[0], np.cumsum(counts[components])])
-    groups = len(chosen)
+    groups, active = len(chosen), len(components)
+    turns = layout.mult.max(axis=0)
+    attributes = len(schema.group_attributes) + int(turns.sum()) * len(schema.individual_attributes)
+    firsts = np.full((1 + attributes, active), -1.0)
+    if stratified:
+        # Where equally spaced points begin is itself even over the components.
+        firsts = spread(1 + attributes, active, _seeds(rng, 1))
 
     composition = np.empty(groups, np.int64)
     draw_compositions(
         columns,
         components,
         starts,
+        firsts[0],
+        _seeds(rng, active),
         layout.group_start,
-        stratified,
-        _seeds(rng, len(components)),
         composition,
     )
     place = rng.permutation(groups)
@@ -70,24 +79,32 @@ def _batch(
     individual = np.empty((people, len(schema.individual_attributes)), dtype)
     role = np.empty(people, np.uint8)
     slots = np.arange(layout.slots)[:, None] * layout.slot_rows + layout.individual_start
-    draw_attributes(
-        columns,
-        components,
-        starts,
-        layout.group_start + np.array(layout.group_offsets, np.int64),
-        slots + np.array(layout.individual_offsets, np.int64),
-        layout.mult,
-        np.cumsum(layout.mult, axis=1) - layout.mult,
-        np.array(layout.slot_roles, np.int64),
-        composition,
-        place,
-        offsets[place],
-        stratified,
-        _seeds(rng, len(components)),
-        group,
-        individual,
-        role,
-    )
+    seeds = _seeds(rng, active)
+
+    def fill(low: int, high: int) -> None:
+        draw_attributes(
+            columns,
+            components,
+            starts,
+            firsts[1:],
+            seeds,
+            low,
+            high,
+            layout.group_start + np.array(layout.group_offsets, np.int64),
+            slots + np.array(layout.individual_offsets, np.int64),
+            turns,
+            layout.mult,
+            np.cumsum(layout.mult, axis=1) - layout.mult,
+            np.array(layout.slot_roles, np.int64),
+            composition,
+            place,
+            offsets[place],
+            group,
+            individual,
+            role,
+        )
+
+    _in_threads(fill, active)
     return Encoded(
         schema=schema,
         group=group,
@@ -97,6 +114,16 @@ def _batch(
     )
 
 
+def _in_threads(work: Callable[[int, int], None], number: int) -> None:
+    """Share so many components among the threads; the result does not depend on how."""
+    threads = min(numba.get_num_threads(), number)
+    edges = [number * turn // threads for turn in range(threads + 1)]
+    if threads == 1:
+        work(0, number)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, edges[:-1], edges[1:]))
+
+
 def _seeds(rng: np.random.Generator, number: int) -> npt.NDArray[np.uint64]:
-    """A seed for each component, and one for all of them together."""
-    return rng.integers(2**64, size=number + 1, dtype=np.uint64)
+    return rng.integers(2**64, size=number, dtype=np.uint64)

@@ -34,9 +34,9 @@ def uniform(state: State) -> float:
 
 
 @numba.njit(cache=True, nogil=True)
-def shuffle(values: Codes, number: int, state: State) -> None:
-    """Bring the first `number` values into random order, in place."""
-    for last in range(number - 1, 0, -1):
+def shuffle(values: Codes, state: State) -> None:
+    """Bring values into random order, in place."""
+    for last in range(len(values) - 1, 0, -1):
         other = int(uniform(state) * (last + 1))
         kept = values[last]
         values[last] = values[other]
@@ -44,23 +44,30 @@ def shuffle(values: Codes, number: int, state: State) -> None:
 
 
 @numba.njit(cache=True, nogil=True)
-def spread(number: int, state: State) -> Floats:
-    """(number,) uniform numbers, one in each interval of length 1 / number, in random order."""
-    places = np.arange(number)
-    shuffle(places, number, state)
-    found = np.empty(number)
-    for position in range(number):
-        found[position] = (places[position] + uniform(state)) / number
+def spread(rows: int, number: int, state: State) -> Floats:
+    """(rows, number) uniform numbers; in a row, one in each interval of length 1 / number.
+
+    Their order in a row is random, and rows have nothing to do with each other.
+    """
+    found = np.empty((rows, number))
+    places = np.empty(number, np.int64)
+    for row in range(rows):
+        for position in range(number):
+            places[position] = position
+        shuffle(places, state)
+        for position in range(number):
+            found[row, position] = (places[position] + uniform(state)) / number
     return found
 
 
 @numba.njit(cache=True, nogil=True)
-def draw(probabilities: Floats, start: float, state: State, drawn: Codes, number: int) -> None:
-    """Draw `number` categories; equally spaced points where `start` is in [0, 1).
+def draw(probabilities: Floats, start: float, state: State, drawn: Codes) -> None:
+    """Fill an array with categories; at equally spaced points where `start` is in [0, 1).
 
-    Point t is (t + start) / number, so every category comes up its share of times, give or take
+    Point t of n is (t + start) / n, so every category comes up its share of times, give or take
     one, and the categories come in order. With a negative start the draws are independent.
     """
+    number = len(drawn)
     total = 0.0
     last = 0
     for category in range(len(probabilities)):
