@@ -41,19 +41,19 @@ def test_a_correct_program_survives(what: str, unit: Unit, runs: int) -> None:
 def test_a_correct_program_survives_more_runs(what: str, unit: Unit, runs: int) -> None:
     result = audited(what, unit, runs=runs)
     assert result.verdict is Verdict.CONSISTENT
-    assert result.rho > 0.15 * result.claimed_rho
+    assert result.rho > 0.05 * result.claimed_rho
 
 
 def test_a_measurement_is_seen() -> None:
-    """The bound is 0.60 of the claim on average, with a standard deviation of 0.07."""
-    result = audited("measure", Unit.GROUP, runs=600, confidence=0.999)
-    assert result.epsilon > 0.2 * result.claimed_epsilon
+    """The bound is 0.58 of the claim on average, with a standard deviation of 0.08."""
+    result = audited("measure", Unit.GROUP, runs=500, confidence=0.999)
+    assert result.epsilon > 0.15 * result.claimed_epsilon
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("unit", "share"), [(Unit.GROUP, 0.4), (Unit.INDIVIDUAL, 0.3)])
 def test_a_measurement_is_seen_clearly(unit: Unit, share: float) -> None:
-    """On average the bound is 0.65 of the claim for a household and 0.55 for a person.
+    """On average the bound is 0.67 of the claim for a household and 0.6 for a person.
 
     Its standard deviation is 0.05. A person's noise is so small here that it being whole numbers
     has to be allowed for.

@@ -37,7 +37,7 @@ def caught(what: str, unit: Unit, *, epsilon: float, runs: int) -> bool:
         (trust_the_paper, "measure", HOUSEHOLD, 4.0, 100),
         (trust_the_paper, "select", HOUSEHOLD, 4.0, 100),
         (trust_the_paper, "run", HOUSEHOLD, 4.0, 100),
-        (forget_measurements, "measure", HOUSEHOLD, 10.0, 500),
+        (forget_measurements, "measure", HOUSEHOLD, 10.0, 120),
         (select_the_best, "select", HOUSEHOLD, 4.0, 80),
         (select_the_best, "select", PERSON, 4.0, 80),
     ],

@@ -31,7 +31,7 @@ LEAD = 10.0**9
 ROUNDS = 3
 ALPHA = 0.5
 """How a round's budget is split: a fifth selects, the rest measures."""
-_TOO_MANY = 4
+_TOO_MANY = 9
 """A ledger that forgets what was spent is stopped after so many times the budget."""
 
 

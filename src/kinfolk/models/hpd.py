@@ -8,10 +8,10 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from kinfolk.models.engine.kernel import Floats
 from kinfolk.models.engine.plan import Plan
 from kinfolk.models.engine.run import Answers
 from kinfolk.models.engine.softmax import softmax, softmax_gradient
-from kinfolk.models.engine.kernel import Floats
 from kinfolk.models.layout import Layout
 from kinfolk.queries.workload import Workload
 
@@ -83,7 +83,7 @@ class HPD:
     @property
     def components(self) -> int:
         """K, the number of components."""
-        return self.probabilities.shape[1]
+        return int(self.probabilities.shape[1])
 
     @property
     def composition(self) -> Floats:

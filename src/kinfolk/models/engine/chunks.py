@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kinfolk.models.engine.members import Book, Wanted, askers
 from kinfolk.models.engine.jobs import Jobs
+from kinfolk.models.engine.members import Book, Wanted, askers
 from kinfolk.models.layout import Ints, Layout
 from kinfolk.queries.workload import Block
 
@@ -175,17 +175,17 @@ def chunks(layout: Layout, book: Book, asked: Sequence[Asked]) -> list[Chunk]:
     ]
     # Sets with the same left parts side by side: their products become one.
     order: dict[tuple[tuple[Left, ...], ...], int] = {}
-    for _, kinds in listed:
-        order.setdefault(tuple(kind.lefts for kind in kinds), len(order))
+    for _, asked in listed:
+        order.setdefault(tuple(kind.lefts for kind in asked), len(order))
     listed.sort(key=lambda entry: order[tuple(kind.lefts for kind in entry[1])])
     found: list[Chunk] = []
     draft = _Draft(layout, book)
-    for members, kinds in listed:
-        for low, high in _ranges(layout, kinds):
-            if not draft.fits(kinds, high - low):
+    for members, asked in listed:
+        for low, high in _ranges(layout, asked):
+            if not draft.fits(asked, high - low):
                 found.append(draft.done())
                 draft = _Draft(layout, book)
-            draft.add(members, kinds, low, high)
+            draft.add(members, asked, low, high)
     return [*found, draft.done()]
 
 
@@ -264,12 +264,12 @@ class _Draft:
         targets: list[int] = []
         for *_, wanted in self.jobs:
             asker = 0
-            for region, offset in wanted:
-                if region is None:
+            for place, offset in wanted:
+                if place is None:
                     targets.append(-1 - offset)
                 else:
-                    targets.append(region.start + asker * region.columns + offset)
-                    asker = (asker + 1) % len(region.askers)
+                    targets.append(place.start + asker * place.columns + offset)
+                    asker = (asker + 1) % len(place.askers)
         first = [self.layout.individual_start + start for start in self.layout.individual_offsets]
         attributes = [position for _, members, *_ in self.jobs for position in members]
         sizes = np.diff(self.layout.individual_offsets)

@@ -34,7 +34,7 @@ _OPTIONS: dict[str, Any] = {
     "fastmath": {"contract", "reassoc", "nsz", "arcp"},
     "error_model": "numpy",
 }
-_inner = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)
+_inner = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True, **_OPTIONS)
 compiled = numba.njit(cache=True, nogil=True, **_OPTIONS)
 
 
@@ -170,10 +170,11 @@ def _ungrow(programs: Programs, program: int, rows: Ints, tile: Tile, pulls: Til
             row = rows[len(rows) - 1] + slot * programs.slot_rows
             for k in range(TILE):
                 pulls.table[row, k] += pull[slot, k] * tile.outer[slot, k]
-            for k in range(TILE):
                 pulls.outer[slot, k] += pull[slot, k] * tile.table[row, k]
-        for k in range(TILE):
-            pull[slot, k] = 0
+                pull[slot, k] = 0
+        else:
+            for k in range(TILE):
+                pull[slot, k] = 0
 
 
 @_inner
@@ -203,7 +204,6 @@ def _uncombine(programs: Programs, output: int, tile: Tile, pulls: Tile) -> None
         one, row = programs.features[entry], programs.rows[entry]
         for k in range(TILE):
             pulls.feature[one, k] += pulls.output[k] * tile.weight[row, k]
-        for k in range(TILE):
             pulls.weight[row, k] += pulls.output[k] * tile.feature[one, k]
 
 
@@ -251,7 +251,8 @@ def sweep(
         _load(weights, start, tile.weight)
         for job in chosen:
             program, low, high = jobs.programs[job], jobs.lows[job], jobs.highs[job]
-            slots = programs.slots[programs.slot_starts[program] : programs.slot_starts[program + 1]]
+            opening, closing = programs.slot_starts[program], programs.slot_starts[program + 1]
+            slots = programs.slots[opening:closing]
             group_rows = jobs.group_rows[jobs.group_starts[job] : jobs.group_starts[job + 1]]
             own_rows = jobs.own_rows[jobs.own_starts[job] : jobs.own_starts[job + 1]]
             attribute = jobs.attribute_starts[job]
@@ -291,9 +292,7 @@ def sweep(
                             out[target + ahead, start + k] = tile.output[k]
                     elif target < 0:
                         _untotal(sums[0, -1 - target + ahead], tile, pulls)
-                        _unmultiply(
-                            tile.table, own_rows, shift, tile.own, pulls.own, pulls.table
-                        )
+                        _unmultiply(tile.table, own_rows, shift, tile.own, pulls.own, pulls.table)
                     else:
                         for k in range(width):
                             pulls.output[k] = out[target + ahead, start + k]

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk.models.engine.chunks import Chunk, Item, Region, Shape, chunks, take_apart
+from kinfolk.models.engine.kernel import Floats
 from kinfolk.models.engine.members import Book, Programs
 from kinfolk.models.engine.run import Answers, Run
 from kinfolk.models.engine.stacks import Piece, Stack, stacks
-from kinfolk.models.engine.kernel import Floats
 from kinfolk.models.layout import Ints, Layout
 from kinfolk.queries.workload import Workload
 

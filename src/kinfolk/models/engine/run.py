@@ -7,12 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from kinfolk.models.engine.jobs import Jobs
+from kinfolk.models.engine.kernel import TILE, Floats, sweep
 from kinfolk.models.engine.members import Programs
 from kinfolk.models.engine.products import products, unproducts
-from kinfolk.models.engine.jobs import Jobs
-from kinfolk.models.engine.kernel import sweep
 from kinfolk.models.engine.threads import spread
-from kinfolk.models.engine.kernel import TILE, Floats
 from kinfolk.models.layout import Ints, Layout
 
 Answers = npt.NDArray[np.float64]
@@ -60,7 +59,7 @@ class Run:
     @property
     def components(self) -> int:
         """K, the number of components."""
-        return self.table.shape[1]
+        return int(self.table.shape[1])
 
     @property
     def _tiles(self) -> int:

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk.models.engine.chunks import take_apart
+from kinfolk.models.engine.jobs import Jobs
+from kinfolk.models.engine.kernel import Floats
 from kinfolk.models.engine.members import Book, Programs
 from kinfolk.models.engine.plan import check, pulls_of
 from kinfolk.models.engine.run import Answers, Run
-from kinfolk.models.engine.jobs import Jobs
-from kinfolk.models.engine.kernel import Floats
 from kinfolk.models.layout import Ints, Layout
 from kinfolk.queries.workload import Query, Workload
 

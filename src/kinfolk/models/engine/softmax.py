@@ -17,7 +17,7 @@ def softmax(logits: Floats, segments: Ints) -> Floats:
     starts, lengths = segments[:-1], np.diff(segments)
     # Only differences matter; with the largest at 0 nothing overflows.
     largest = np.maximum.reduceat(logits, starts, axis=0)
-    out = np.exp(logits - np.repeat(largest, lengths, axis=0))
+    out: Floats = np.exp(logits - np.repeat(largest, lengths, axis=0))
     out /= np.repeat(np.add.reduceat(out, starts, axis=0), lengths, axis=0)
     return out
 

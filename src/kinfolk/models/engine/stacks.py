@@ -37,7 +37,7 @@ class Stack:
     @property
     def rows(self) -> int:
         """The number of left cells."""
-        return self.pieces[-1].rows.stop
+        return int(self.pieces[-1].rows.stop)
 
 
 def stacks(layout: Layout, region: Region) -> Iterator[Stack]:
