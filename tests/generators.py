@@ -22,7 +22,7 @@ NAMES = st.text(
     st.characters(codec="utf-8", exclude_categories=("Cs", "Cc", "Zs", "Zl", "Zp")),
     min_size=1,
     max_size=6,
-).filter(lambda name: name.strip() == name)
+).filter(lambda name: name.strip() == name and name != "relate")
 
 TEXT_VALUES = st.lists(
     st.one_of(NAMES, st.sampled_from(["no", "yes", "010", "1", "true", "null", "a, b", "x: y"])),

@@ -29,6 +29,8 @@ LAYERS = [
 """From left to right; a module imports from its own layer or from one to its left."""
 
 PRIVATE = {
+    "kinfolk.data.batches": "rows of private tables",
+    "kinfolk.data.buckets": "rows of private tables",
     "kinfolk.data.encode": "rows of private tables",
     "kinfolk.data.linking": "rows of private tables",
     "kinfolk.data.membership": "rows of private tables",
@@ -36,6 +38,7 @@ PRIVATE = {
     "kinfolk.queries.kernel": "exact answers",
     "kinfolk.queries.streaming": "exact answers",
     "kinfolk.queries.spark": "exact answers",
+    "kinfolk.queries.spark_task": "exact answers",
 }
 """What holds or makes private values."""
 

@@ -37,7 +37,7 @@ def caught(what: str, unit: Unit, *, epsilon: float, runs: int) -> bool:
         (trust_the_paper, "measure", HOUSEHOLD, 4.0, 100),
         (trust_the_paper, "select", HOUSEHOLD, 4.0, 100),
         (trust_the_paper, "run", HOUSEHOLD, 4.0, 100),
-        (forget_measurements, "measure", HOUSEHOLD, 10.0, 120),
+        (forget_measurements, "measure", HOUSEHOLD, 10.0, 150),
         (select_the_best, "select", HOUSEHOLD, 4.0, 80),
         (select_the_best, "select", PERSON, 4.0, 80),
     ],
@@ -54,7 +54,7 @@ def test_caught(
     ("bug", "what", "unit", "runs"),
     [
         (halve_sigma, "measure", PERSON, 1200),
-        (halve_sigma, "run", HOUSEHOLD, 1000),
+        (halve_sigma, "run", HOUSEHOLD, 1500),
         (forget_the_first_debit, "measure", HOUSEHOLD, 3000),
     ],
 )

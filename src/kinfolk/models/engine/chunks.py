@@ -175,17 +175,17 @@ def chunks(layout: Layout, book: Book, asked: Sequence[Asked]) -> list[Chunk]:
     ]
     # Sets with the same left parts side by side: their products become one.
     order: dict[tuple[tuple[Left, ...], ...], int] = {}
-    for _, asked in listed:
-        order.setdefault(tuple(kind.lefts for kind in asked), len(order))
+    for _, parts in listed:
+        order.setdefault(tuple(kind.lefts for kind in parts), len(order))
     listed.sort(key=lambda entry: order[tuple(kind.lefts for kind in entry[1])])
     found: list[Chunk] = []
     draft = _Draft(layout, book)
-    for members, asked in listed:
-        for low, high in _ranges(layout, asked):
-            if not draft.fits(asked, high - low):
+    for members, parts in listed:
+        for low, high in _ranges(layout, parts):
+            if not draft.fits(parts, high - low):
                 found.append(draft.done())
                 draft = _Draft(layout, book)
-            draft.add(members, asked, low, high)
+            draft.add(members, parts, low, high)
     return [*found, draft.done()]
 
 
