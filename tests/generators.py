@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import strategies as st
 
@@ -135,4 +137,16 @@ def random_dataset(schema: Schema, *, groups: int, rng: np.random.Generator) -> 
         individual=codes([a.size for a in schema.individual_attributes.values()], people),
         offsets=np.concatenate([[0], np.cumsum([len(r) for r in roles])]).astype(np.int64),
         role=np.concatenate(roles).astype(np.uint8) if schema.roles else None,
+    )
+
+
+def part(data: Encoded, start: int, stop: int) -> Encoded:
+    """Some of the groups, as a dataset of their own."""
+    low, high = data.offsets[start], data.offsets[stop]
+    return replace(
+        data,
+        group=data.group[start:stop],
+        individual=data.individual[low:high],
+        offsets=data.offsets[start : stop + 1] - low,
+        role=None if data.role is None else data.role[low:high],
     )

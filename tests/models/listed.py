@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 
 import numpy as np
 from hypothesis import strategies as st
@@ -77,18 +76,6 @@ def all_groups(schema: Schema) -> Encoded:
         individual=np.array(people, dtype),
         offsets=np.cumsum([0, *sizes]).astype(np.int64),
         role=np.array(roles, np.uint8) if schema.roles else None,
-    )
-
-
-def part(data: Encoded, start: int, stop: int) -> Encoded:
-    """Some of the groups."""
-    low, high = data.offsets[start], data.offsets[stop]
-    return replace(
-        data,
-        group=data.group[start:stop],
-        individual=data.individual[low:high],
-        offsets=data.offsets[start : stop + 1] - low,
-        role=None if data.role is None else data.role[low:high],
     )
 
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from generators import part
 from kinfolk.data.encoded import Encoded
 from kinfolk.models.engine.plan import Plan
 from kinfolk.models.engine.selection import Selection
@@ -15,7 +16,7 @@ from kinfolk.models.layout import Layout
 from kinfolk.queries.counting import count
 from kinfolk.queries.sensitivity import workload_weights
 from kinfolk.queries.workload import Workload
-from models.listed import all_groups, part, tiny_schemas
+from models.listed import all_groups, tiny_schemas
 
 
 def group_probability(model: HPD, data: Encoded, g: int) -> float:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from generators import random_dataset
+from generators import part, random_dataset
 from kinfolk.models.histogram import Histogram
 from kinfolk.models.mwem import mwem_update
 from kinfolk.models.pep import pep_update
@@ -15,7 +15,7 @@ from kinfolk.models.statistic import Statistic
 from kinfolk.queries.counting import count
 from kinfolk.queries.workload import Query, Workload
 from kinfolk.schema import Schema
-from models.listed import all_groups, part, tiny_schema, tiny_schemas
+from models.listed import all_groups, tiny_schema, tiny_schemas
 from models.test_universe_histogram import empirical
 
 

@@ -7,25 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from generators import RELATIONS, datasets, random_dataset, schemas
-from kinfolk.data.encoded import Encoded
+from generators import RELATIONS, datasets, part, random_dataset, schemas
 from kinfolk.queries.counting import Counter, count
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
 from obvious import obvious_counts
 
 SIBLINGS = {**RELATIONS, "has_sibling": (("child", "child"),)}
-
-
-def part(data: Encoded, start: int, stop: int) -> Encoded:
-    low, high = data.offsets[start], data.offsets[stop]
-    return replace(
-        data,
-        group=data.group[start:stop],
-        individual=data.individual[low:high],
-        offsets=data.offsets[start : stop + 1] - low,
-        role=None if data.role is None else data.role[low:high],
-    )
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 4])

@@ -43,6 +43,14 @@ Example:
   kinfolk simulate acs --groups 87453 --seed 1 -o acs-simulated
 """
 
+into_folder = click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="The folder to write into.",
+)
+
 TARGETS = ("acs", "acs-red", "acs-rel")
 
 
@@ -103,13 +111,7 @@ def init(
     is_flag=True,
     help="Keep group quarters as one-person households, as the paper seems to.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    required=True,
-    help="The folder to write into.",
-)
+@into_folder
 def prepare(
     target: str,
     ipums: Path | None,
@@ -151,13 +153,7 @@ def prepare(
 @click.argument("name", type=click.Choice([*TARGETS, "afst"]))
 @click.option("--groups", type=int, required=True, help="How many households (or referrals).")
 @click.option("--seed", type=int, required=True, help="The same seed gives the same households.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    required=True,
-    help="The folder to write into.",
-)
+@into_folder
 def simulate(name: str, groups: int, seed: int, output: Path) -> None:
     """See SIMULATE."""
     from kinfolk.data.simulate import write_simulation
