@@ -85,6 +85,11 @@ def unknown_mechanism(c: dict[str, Any]) -> None:
     c["spends"][0]["mechanism"] = "trust me"
 
 
+def get_something_back(c: dict[str, Any]) -> None:
+    c["torn"] = "-1/1000"
+    c["spent"] = str(Fraction(c["spent"]) - Fraction(1, 1000))
+
+
 def renumber(c: dict[str, Any]) -> None:
     c["spends"][1]["number"] = 1
 
@@ -102,6 +107,7 @@ def renumber(c: dict[str, Any]) -> None:
         leave_out_the_unit,
         unknown_mechanism,
         renumber,
+        get_something_back,
     ],
 )
 def test_a_wrong_certificate_is_refused(

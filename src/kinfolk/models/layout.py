@@ -38,7 +38,7 @@ class Layout:
     >>> layout.scheme, layout.mult[4].tolist()
     (((1,), (1,), (4,)), [1, 0, 4])
     >>> layout.rows, layout.parameters(1000)
-    (525, 525000)
+    (283, 283000)
     """
 
     schema: Schema

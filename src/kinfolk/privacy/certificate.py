@@ -112,6 +112,8 @@ def _check(certificate: Mapping[str, Any]) -> list[str]:
     if certificate["accounting"] not in ("zcdp", "paper"):
         wrong.append(f"the accounting {certificate['accounting']!r} is unknown")
     total = Fraction(certificate["torn"])
+    if total < 0 or any(Fraction(spend["rho"]) <= 0 for spend in certificate["spends"]):
+        wrong.append("an amount is negative, or a step is free")
     for position, spend in enumerate(certificate["spends"], start=1):
         price = _price(spend, paper=paper)
         stated = Fraction(spend["rho"])

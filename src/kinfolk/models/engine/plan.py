@@ -35,7 +35,7 @@ class Plan:
     >>> plan.gradient(model.probabilities, np.ones(plan.size)).shape
     (39, 10)
     >>> plan.batch([3, 5]).rates(model.probabilities).shape
-    (50,)
+    (60,)
     """
 
     layout: Layout
