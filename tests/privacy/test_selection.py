@@ -46,8 +46,9 @@ ROUTES = [_noisy_max, _by_weight, _seeded]
 def _chosen(
     route: Callable[[np.ndarray, Exponential], int], scores: np.ndarray, scale: float
 ) -> list[int]:
+    # So many that a wrong temperature is missed less than once in a billion runs.
     choice = Exponential(sensitivity=1, scale=scale)
-    return [route(scores, choice) for _ in range(1500)]
+    return [route(scores, choice) for _ in range(4000)]
 
 
 @pytest.mark.parametrize("route", ROUTES)
