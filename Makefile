@@ -52,9 +52,10 @@ test-slow: $(VENV)/dev ## run the tests that take longer
 	@$(BIN)/python -m pytest -q -rs -m slow
 
 .PHONY: bench
-bench: $(VENV)/core ## measure counting, selection and sampling; BENCH=--quick for a shorter one
+bench: $(VENV)/core ## measure counting, selection, answering, sampling; BENCH=--quick for a shorter one
 	@$(BIN)/python -m bench.counting $(BENCH)
 	@$(BIN)/python -m bench.selection
+	@$(BIN)/python -m bench.answering
 	@$(BIN)/python -m bench.sampling
 
 .PHONY: lint

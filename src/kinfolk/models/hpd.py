@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk.models.engine.kernel import Floats
+from kinfolk.models.engine.jobs import Floats
 from kinfolk.models.engine.plan import Plan
 from kinfolk.models.engine.run import Answers
 from kinfolk.models.engine.softmax import softmax, softmax_gradient

@@ -1,9 +1,9 @@
-"""Blocks in an order that shares work: chunks of attribute sets with bounded scratch.
+"""Blocks in an order that shares work, in chunks that need little room.
 
-Every block is a matrix: left cells (group attributes without the size, then the attributes of the
-person who asks) by member cells (sizes, then the members' attributes). Blocks with the same
-attributes of members share their member factor; where they also have the same list of left parts,
-their matrices are worked out as one product.
+Every block is a matrix: left cells by member cells (sizes, then the members' attributes). Blocks
+with the same attributes of members share their member factor. Where several attribute sets have the
+same list of left parts, their matrices stand side by side in one *region*, and are worked out as
+one product of matrices.
 """
 
 from __future__ import annotations
@@ -14,200 +14,125 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kinfolk.models.engine.jobs import Jobs
+from kinfolk.models.engine.asking import Asked, Attributes, Left, Shape
+from kinfolk.models.engine.jobs import Jobs, Stacks
 from kinfolk.models.engine.members import Book, Wanted, askers
 from kinfolk.models.layout import Ints, Layout
-from kinfolk.queries.workload import Block
 
-ROWS = 4096
-"""Rows of K numbers that are worked on at a time: 32 MB with K = 1000."""
-SUMS = 65_536
-"""Sums over components that are worked on at a time."""
-
-Attributes = tuple[int, ...]
+STORED = 2048
+"""Rows that are stored at a time."""
+RESULTS = 131_072
+"""Results that are worked on at a time."""
 
 
-class Left(NamedTuple):
-    """The left part of a block: what it asks of the group, and of the person who asks."""
-
-    group: Attributes
-    """Group attributes by position, without the size."""
-    own: Attributes
-    """Individual attributes by position, at the relation level."""
-
-
-class Shape(NamedTuple):
-    """A block's cells as an array, in the order of its queries."""
-
-    start: int
-    """Where the block begins in the vector of answers."""
-    group: int
-    sizes: int
-    own: int
-    members: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Asked:
-    """A block, taken apart."""
-
-    members: Attributes
-    """The attributes of members: one's own, or at the relation level the relative's."""
-    wanted: Wanted
-    sized: bool
-    """Whether the block asks for the group's size."""
-    left: Left
-    shape: Shape
-
-
-def take_apart(layout: Layout, block: Block, weights: Ints, start: int) -> Asked:
-    """What a block asks of the group, of those who ask, and of members."""
-    size = len(layout.schema.group_attributes)
-    related = block.level == "relation"
-    sizes = len(layout.schema.sizes) if size in block.group else 1
-    return Asked(
-        members=block.relative if related else block.individual,
-        wanted=Wanted(
-            level=block.level,
-            relation=block.relation,
-            weights=tuple(weights.tolist()),
-            split=related and bool(block.individual),
-        ),
-        sized=size in block.group,
-        left=Left(
-            group=tuple(position for position in block.group if position != size),
-            own=block.individual if related else (),
-        ),
-        shape=Shape(
-            start=start,
-            group=block.group_cells // sizes,
-            sizes=sizes,
-            own=block.individual_cells if related else 1,
-            members=block.relative_cells if related else block.individual_cells,
-        ),
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Item:
-    """A range of member cells of some blocks, side by side in a chunk."""
-
-    offset: int
-    """Where its columns begin: sizes, then cells."""
-    sizes: int
-    low: int
-    high: int
-    shapes: tuple[Shape, ...]
-    """The blocks: one per left part."""
-
-    @property
-    def width(self) -> int:
-        """How many columns it has."""
-        return self.sizes * (self.high - self.low)
-
-
-@dataclass(kw_only=True)
-class Region:
-    """Member factors that are multiplied by the same left parts, in one matrix product."""
-
-    lefts: tuple[Left, ...]
-    askers: tuple[int, ...]
-    items: list[Item] = field(default_factory=list)
-    columns: int = 0
-    """The rows of scratch of one asker."""
-    start: int = 0
-    """The first row of scratch; those of the next asker follow."""
-
-    @property
-    def rows(self) -> list[slice]:
-        """The rows of scratch of each asker."""
-        starts = [self.start + self.columns * place for place in range(len(self.askers))]
-        return [slice(start, start + self.columns) for start in starts]
-
-
-@dataclass(kw_only=True)
-class Chunk:
-    """Attribute sets that are worked on together."""
+class Chunk(NamedTuple):
+    """What is worked on at a time."""
 
     jobs: Jobs
-    rows: int
-    """Rows of scratch."""
-    sums: int
-    """Sums over components."""
-    regions: list[Region]
-    summed: list[Item]
-    """Blocks without a left part: nothing but sums over components."""
+    stacks: Stacks
+    places: Ints
+    """(results,) where each result goes in the vector of answers."""
 
 
-class _Kind(NamedTuple):
+class Kind(NamedTuple):
     """Blocks of one attribute set that want the same of members."""
 
     wanted: Wanted
-    sized: bool
+    sizes: tuple[int | None, ...]
+    """Group sizes that are told apart, or None: all of them together."""
+    askers: tuple[int, ...]
     lefts: tuple[Left, ...]
     shapes: tuple[Shape, ...]
 
     @property
     def summed(self) -> bool:
-        return not any(left.group or left.own for left in self.lefts)
+        """Whether there is no left part: nothing to do but to sum over components."""
+        return self.lefts == (Left((), ()),)
+
+    @property
+    def left_cells(self) -> int:
+        """The number of left cells of all blocks."""
+        return sum(shape.left for shape in self.shapes)
+
+    @property
+    def stored(self) -> int:
+        """How many rows are stored per cell."""
+        return 0 if self.summed else len(self.sizes) * len(self.askers)
+
+    @property
+    def results(self) -> int:
+        """How many results there are per cell."""
+        return len(self.sizes) * self.left_cells
 
 
 def chunks(layout: Layout, book: Book, asked: Sequence[Asked]) -> list[Chunk]:
     """All that is asked, in chunks."""
     sets: dict[Attributes, dict[tuple[Wanted, bool], list[Asked]]] = {}
     for one in asked:
-        kinds = sets.setdefault(one.members, {})
-        kinds.setdefault((one.wanted, one.sized), []).append(one)
+        wanted = sets.setdefault(one.members, {})
+        wanted.setdefault((one.wanted, one.sized), []).append(one)
     listed = [
-        (
-            members,
-            [
-                _Kind(
-                    wanted=wanted,
-                    sized=sized,
-                    lefts=tuple(one.left for one in found),
-                    shapes=tuple(one.shape for one in found),
-                )
-                for (wanted, sized), found in kinds.items()
-            ],
-        )
-        for members, kinds in sets.items()
+        (members, [_kind(layout, *key, found) for key, found in wanted.items()])
+        for members, wanted in sets.items()
     ]
-    # Sets with the same left parts side by side: their products become one.
-    order: dict[tuple[tuple[Left, ...], ...], int] = {}
-    for _, parts in listed:
-        order.setdefault(tuple(kind.lefts for kind in parts), len(order))
+    # Sets with the same left parts follow each other: their matrices can stand side by side.
+    order: dict[object, int] = {}
+    for _, kinds in listed:
+        order.setdefault(tuple(kind.lefts for kind in kinds), len(order))
     listed.sort(key=lambda entry: order[tuple(kind.lefts for kind in entry[1])])
     found: list[Chunk] = []
     draft = _Draft(layout, book)
-    for members, parts in listed:
-        for low, high in _ranges(layout, parts):
-            if not draft.fits(parts, high - low):
+    for members, kinds in listed:
+        for low, high in _ranges(kinds):
+            if not draft.has_room(kinds, high - low):
                 found.append(draft.done())
                 draft = _Draft(layout, book)
-            draft.add(members, parts, low, high)
+            draft.add(members, kinds, low, high)
     return [*found, draft.done()]
 
 
-def _ranges(layout: Layout, kinds: Sequence[_Kind]) -> Iterator[tuple[int, int]]:
-    """Ranges of an attribute set's cells that fit into scratch."""
+def _kind(layout: Layout, wanted: Wanted, sized: bool, found: Sequence[Asked]) -> Kind:
+    return Kind(
+        wanted=wanted,
+        sizes=tuple(layout.schema.sizes) if sized else (None,),
+        askers=askers(layout, wanted),
+        lefts=tuple(one.left for one in found),
+        shapes=tuple(one.shape for one in found),
+    )
+
+
+def _ranges(kinds: Sequence[Kind]) -> Iterator[tuple[int, int]]:
+    """Ranges of an attribute set's cells for which there is room."""
     cells = kinds[0].shapes[0].members
-    rows, sums = _needed(layout, kinds)
-    step = max(1, min(cells, ROWS // max(1, rows), SUMS // max(1, sums)))
+    stored, results = sum(kind.stored for kind in kinds), sum(kind.results for kind in kinds)
+    step = max(1, min(cells, STORED // max(1, stored), RESULTS // max(1, results)))
     for low in range(0, cells, step):
         yield low, min(cells, low + step)
 
 
-def _needed(layout: Layout, kinds: Sequence[_Kind]) -> tuple[int, int]:
-    """Rows of scratch, and sums, per cell."""
-    rows = sums = 0
-    for kind in kinds:
-        sizes = kind.shapes[0].sizes
-        if kind.summed:
-            sums += sizes
-        else:
-            rows += sizes * len(askers(layout, kind.wanted))
-    return rows, sums
+@dataclass(kw_only=True)
+class _Region:
+    """Matrices side by side, with the same left parts and the same slots that ask."""
+
+    kind: Kind
+    places: list[Ints] = field(default_factory=list)
+    columns: int = 0
+    start: int = 0
+    """The first stored row; those of the next slot that asks follow."""
+
+
+class _Target(NamedTuple):
+    """Where an output goes: a column for a slot that asks, or a place among the sums."""
+
+    region: _Region | None
+    asker: int
+    column: int
+
+    def number(self) -> int:
+        """As the compiled loops want it, once all columns are there."""
+        if self.region is None:
+            return -1 - self.column
+        return self.region.start + self.asker * self.region.columns + self.column
 
 
 class _Draft:
@@ -215,87 +140,109 @@ class _Draft:
 
     def __init__(self, layout: Layout, book: Book) -> None:
         self.layout, self.book = layout, book
-        self.rows = self.sums = 0
-        self.regions: dict[tuple[object, ...], Region] = {}
-        self.summed: list[Item] = []
-        self.jobs: list[tuple[int, Attributes, int, int, list[tuple[Region | None, int]]]] = []
+        self.stored = self.results = self.sums = 0
+        self.regions: dict[object, _Region] = {}
+        self.places: list[Ints] = []
+        self.jobs: list[tuple[int, Attributes, int, int, list[_Target]]] = []
 
-    def fits(self, kinds: Sequence[_Kind], cells: int) -> bool:
-        rows, sums = _needed(self.layout, kinds)
-        within = self.rows + rows * cells <= ROWS and self.sums + sums * cells <= SUMS
-        return within or not self.jobs
+    def has_room(self, kinds: Sequence[Kind], cells: int) -> bool:
+        stored = self.stored + cells * sum(kind.stored for kind in kinds)
+        results = self.results + cells * sum(kind.results for kind in kinds)
+        return not self.jobs or (stored <= STORED and results <= RESULTS)
 
-    def add(self, members: Attributes, kinds: Sequence[_Kind], low: int, high: int) -> None:
-        span = high - low
-        targets: list[tuple[Region | None, int]] = []
-        parts: list[tuple[Wanted, int | None]] = []
+    def add(self, members: Attributes, kinds: Sequence[Kind], low: int, high: int) -> None:
+        """Add a range of cells of an attribute set."""
+        targets: list[_Target] = []
         for kind in kinds:
-            sizes: list[int | None] = [*self.layout.schema.sizes] if kind.sized else [None]
-            parts += [(kind.wanted, size) for size in sizes]
-            asking = askers(self.layout, kind.wanted)
-            region = None
-            if not kind.summed:
-                key = (kind.lefts, asking)
-                region = self.regions.setdefault(key, Region(lefts=kind.lefts, askers=asking))
-            item = Item(
-                offset=self.sums if region is None else region.columns,
-                sizes=len(sizes),
-                low=low,
-                high=high,
-                shapes=kind.shapes,
-            )
-            for size in range(len(sizes)):
-                # A target's asker is settled when the region's number of columns is known.
-                targets += [(region, item.offset + size * span) for _ in asking]
-            if region is None:
-                self.summed.append(item)
-                self.sums += item.width
+            places = np.concatenate([shape.places(low, high) for shape in kind.shapes])
+            region: _Region | None = None
+            first = self.sums
+            if kind.summed:
+                self.places.append(places[0])
+                self.sums += places.shape[1]
             else:
-                region.items.append(item)
-                region.columns += item.width
-                self.rows += item.width * len(asking)
-        self.jobs.append((self.book.program(tuple(parts)), members, low, high, targets))
+                region = self.regions.setdefault((kind.lefts, kind.askers), _Region(kind=kind))
+                first = region.columns
+                region.places.append(places)
+                region.columns += places.shape[1]
+            for number in range(len(kind.sizes)):
+                column = first + number * (high - low)
+                targets += [_Target(region, at, column) for at in range(len(kind.askers))]
+            self.stored += (high - low) * kind.stored
+            self.results += (high - low) * kind.results
+        parts = tuple((kind.wanted, size) for kind in kinds for size in kind.sizes)
+        self.jobs.append((self.book.program(parts), members, low, high, targets))
 
     def done(self) -> Chunk:
-        start = 0
+        """The chunk, for the compiled loops."""
+        rows = 0
         for region in self.regions.values():
-            region.start = start
-            start += region.columns * len(region.askers)
-        targets: list[int] = []
-        for *_, wanted in self.jobs:
-            asker = 0
-            for place, offset in wanted:
-                if place is None:
-                    targets.append(-1 - offset)
-                else:
-                    targets.append(place.start + asker * place.columns + offset)
-                    asker = (asker + 1) % len(place.askers)
-        first = [self.layout.individual_start + start for start in self.layout.individual_offsets]
-        attributes = [position for _, members, *_ in self.jobs for position in members]
-        sizes = np.diff(self.layout.individual_offsets)
+            region.start = rows
+            rows += region.columns * len(region.kind.askers)
+        targets = [[target.number() for target in found] for *_, found in self.jobs]
+        members = [found for _, found, *_ in self.jobs]
+        first, sizes = self.layout.individual_offsets, np.diff(self.layout.individual_offsets)
+        start = self.layout.individual_start
         jobs = Jobs(
-            programs=np.array([program for program, *_ in self.jobs], np.int64),
-            attribute_starts=_starts([len(members) for _, members, *_ in self.jobs]),
-            firsts=np.array([first[position] for position in attributes], np.int64),
-            sizes=np.array([sizes[position] for position in attributes], np.int64),
-            lows=np.array([low for _, _, low, *_ in self.jobs], np.int64),
-            highs=np.array([high for *_, high, _ in self.jobs], np.int64),
-            target_starts=_starts([len(wanted) for *_, wanted in self.jobs]),
-            targets=np.array(targets, np.int64),
-            # Left parts are multiplied afterwards, all at once.
-            group_starts=np.zeros(len(self.jobs) + 1, np.int64),
-            group_rows=np.empty(0, np.int64),
-            own_starts=np.zeros(len(self.jobs) + 1, np.int64),
-            own_rows=np.empty(0, np.int64),
+            programs=ints([program for program, *_ in self.jobs]),
+            attribute_starts=starts(members),
+            firsts=ints([start + first[position] for found in members for position in found]),
+            sizes=ints([sizes[position] for found in members for position in found]),
+            lows=ints([low for _, _, low, *_ in self.jobs]),
+            highs=ints([high for *_, high, _ in self.jobs]),
+            target_starts=starts(targets),
+            targets=ints([target for found in targets for target in found]),
+            stores=np.array([max(found, default=-1) >= 0 for found in targets], np.bool_),
+            stored=rows,
         )
-        return Chunk(
-            jobs=jobs,
-            rows=self.rows,
-            sums=self.sums,
-            regions=list(self.regions.values()),
-            summed=self.summed,
+        return Chunk(jobs, self._stacks(), self._places())
+
+    def _places(self) -> Ints:
+        matrices = [np.hstack(region.places).ravel() for region in self.regions.values()]
+        return np.concatenate([*self.places, *matrices])
+
+    def _stacks(self) -> Stacks:
+        firsts, columns, places, lefts = [], [], [], []
+        place = self.sums
+        for region in self.regions.values():
+            for number, asker in enumerate(region.kind.askers):
+                firsts.append(region.start + number * region.columns)
+                columns.append(region.columns)
+                places.append(place)
+                lefts.append(_left_rows(self.layout, region.kind, asker))
+            place += region.kind.left_cells * region.columns
+        blocks = [rows for left in lefts for rows in left]
+        lengths = [np.full(rows.shape[0], rows.shape[1]) for rows in blocks]
+        return Stacks(
+            firsts=ints(firsts),
+            columns=ints(columns),
+            starts=ints(places),
+            left_starts=np.cumsum([0, *(sum(map(len, left)) for left in lefts)], dtype=np.int64),
+            row_starts=np.cumsum(np.concatenate([[0], *lengths]), dtype=np.int64),
+            rows=np.concatenate([ints([]), *(rows.ravel() for rows in blocks)]),
         )
 
 
-def _starts(lengths: Sequence[int]) -> Ints:
-    return np.cumsum([0, *lengths], dtype=np.int64)
+def _left_rows(layout: Layout, kind: Kind, asker: int) -> list[Ints]:
+    """For every block (left cells, factors): the rows whose product a left cell is."""
+    group, individual = layout.group_offsets, layout.individual_offsets
+    shift = layout.individual_start + max(0, asker) * layout.slot_rows
+    found: list[Ints] = []
+    for left, shape in zip(kind.lefts, kind.shapes, strict=True):
+        parts = [(layout.group_start, group, position) for position in left.group]
+        parts += [(shift, individual, position) for position in left.own]
+        sizes = [offsets[position + 1] - offsets[position] for _, offsets, position in parts]
+        rows = np.indices(sizes).reshape(len(sizes), shape.left).T
+        firsts = [first + offsets[position] for first, offsets, position in parts]
+        found.append(rows + ints(firsts))
+    return found
+
+
+def ints(numbers: Sequence[int]) -> Ints:
+    """Whole numbers as an array."""
+    return np.array(numbers, np.int64)
+
+
+def starts(parts: Sequence[Sequence[object]]) -> Ints:
+    """Where each part begins if all are laid end to end; the last entry is their length."""
+    return np.cumsum([0, *map(len, parts)], dtype=np.int64)

@@ -8,99 +8,57 @@ Each step has an inverse for gradients, called un-. The *pull* on a value is the
 loss by it; it stands in the same place of a second `Tile`. Pulls that have been passed on are zero
 again, ready for the next cell.
 
-One function is compiled for both directions, and what it calls is called from nowhere else: that
-halves the time that the first run waits for the compiler.
+One function is compiled for both directions, all in this file: that keeps the first run's wait for
+the compiler short, and the compiler's cache up to date.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
-from kinfolk.models.engine.jobs import Jobs
-from kinfolk.models.engine.members import Programs
+from kinfolk.models.engine.jobs import Floats, Jobs, Programs, Stacks, Tile
 from kinfolk.models.layout import Ints
 
-Floats = npt.NDArray[np.floating[Any]]
-
 TILE = 128
-"""Components in a tile: few enough that a cell's features stay in the first-level cache."""
+"""Few enough that a cell's features stay in the processor's first cache, many enough that a loop
+over them is worth setting up."""
 
-# Sums may be reordered, so that they vectorise. Not-a-number still means what it says.
 _OPTIONS: dict[str, Any] = {
+    # Sums may be reordered, so that they vectorise. Not-a-number still means what it says.
     "fastmath": {"contract", "reassoc", "nsz", "arcp"},
     "error_model": "numpy",
 }
-_inner = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True, **_OPTIONS)
-compiled = numba.njit(cache=True, nogil=True, **_OPTIONS)
-
-
-class Tile(NamedTuple):
-    """What is known about TILE components, or the pulls on it."""
-
-    table: Floats
-    """(rows, TILE) the stacked probabilities."""
-    weight: Floats
-    """(weights, TILE) the composition weights of entries."""
-    feature: Floats
-    """(features, TILE) the features of one cell."""
-    outer: Floats
-    """(slots, TILE) products over all attributes but the last."""
-    group: Floats
-    """(TILE,) the product of the group's rows,"""
-    own: Floats
-    """(TILE,) and of those of the people who ask."""
-    output: Floats
-    """(TILE,) one output."""
+_inner = numba.njit(forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)
+_middle = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)
+_outer = numba.njit(cache=True, nogil=True, **_OPTIONS)
 
 
 @_inner
-def _new(programs: Programs, table: Floats, weights: Floats) -> Tile:
-    """A tile of zeros."""
-    rows, features = len(table) + len(weights), programs.most_features + programs.slot_count
-    space = np.zeros((rows + features + 3, TILE), table.dtype)
+def _tile(programs: Programs, jobs: Jobs, table: Floats, weight: Floats, result: Floats) -> Tile:
+    """Room for a tile's values, or for the pulls on them."""
+    kind = table.dtype
     return Tile(
-        space[: len(table)],
-        space[len(table) : rows],
-        space[rows : rows + programs.most_features],
-        space[rows + programs.most_features : rows + features],
-        space[rows + features],
-        space[rows + features + 1],
-        space[rows + features + 2],
+        table,
+        weight,
+        result,
+        np.zeros((jobs.stored, TILE), kind),
+        np.zeros((4, TILE), kind),
+        np.zeros((programs.slot_count, TILE), kind),
+        np.zeros((programs.most_features, TILE), kind),
+        np.zeros(TILE, kind),
     )
-
-
-@_inner
-def _load(source: Floats, start: int, out: Floats) -> None:
-    """Copy the tile that begins at component `start`: (rows, K) -> (rows, TILE)."""
-    width = min(TILE, source.shape[1] - start)
-    for row in range(source.shape[0]):
-        for k in range(width):
-            out[row, k] = source[row, start + k]
-        for k in range(width, TILE):
-            out[row, k] = 0
-
-
-@_inner
-def _unload(tile: Floats, start: int, out: Floats) -> None:
-    """Add a tile to its place, (rows, TILE) -> (rows, K), and empty it."""
-    width = min(TILE, out.shape[1] - start)
-    for row in range(out.shape[0]):
-        for k in range(width):
-            out[row, start + k] += tile[row, k]
-        for k in range(TILE):
-            tile[row, k] = 0
 
 
 @_inner
 def _multiply(table: Floats, rows: Ints, shift: int, out: Floats) -> None:
     """The product of table rows `rows + shift`: (rows, TILE) -> (TILE,)."""
+    first = rows[0] + shift if len(rows) else 0
     for k in range(TILE):
-        out[k] = 1
-    for position in range(len(rows)):
+        out[k] = table[first, k] if len(rows) else 1
+    for position in range(1, len(rows)):
         row = rows[position] + shift
         for k in range(TILE):
             out[k] *= table[row, k]
@@ -134,19 +92,15 @@ def _grow(programs: Programs, program: int, rows: Ints, tile: Tile) -> None:
     one = feature.dtype.type(1)
     for at in range(programs.slot_starts[program], programs.slot_starts[program + 1]):
         slot = programs.slots[at]
-        if len(rows):
-            row = rows[len(rows) - 1] + slot * programs.slot_rows
-            for k in range(TILE):
-                feature[slot, k] = tile.outer[slot, k] * tile.table[row, k]
-        else:
-            for k in range(TILE):
-                feature[slot, k] = one
-    here = programs.slot_count
-    for node in range(programs.node_starts[program], programs.node_starts[program + 1]):
+        row = rows[len(rows) - 1] + slot * programs.slot_rows if len(rows) else 0
+        for k in range(TILE):
+            feature[slot, k] = tile.outer[slot, k] * tile.table[row, k] if len(rows) else one
+    first = programs.node_starts[program]
+    for node in range(first, programs.node_starts[program + 1]):
         parent, slot = programs.parents[node], programs.added[node]
+        here = programs.slot_count + node - first
         for k in range(TILE):
             feature[here, k] = feature[slot, k] + feature[parent, k] * (one - feature[slot, k])
-        here += 1
 
 
 @_inner
@@ -171,10 +125,8 @@ def _ungrow(programs: Programs, program: int, rows: Ints, tile: Tile, pulls: Til
             for k in range(TILE):
                 pulls.table[row, k] += pull[slot, k] * tile.outer[slot, k]
                 pulls.outer[slot, k] += pull[slot, k] * tile.table[row, k]
-                pull[slot, k] = 0
-        else:
-            for k in range(TILE):
-                pull[slot, k] = 0
+        for k in range(TILE):
+            pull[slot, k] = 0
 
 
 @_inner
@@ -208,108 +160,147 @@ def _uncombine(programs: Programs, output: int, tile: Tile, pulls: Tile) -> None
 
 
 @_inner
-def _total(tile: Tile) -> float:
-    """Left factors times an output, summed over the components of the tile."""
-    total = 0.0
-    for k in range(TILE):
-        total += tile.group[k] * tile.own[k] * tile.output[k]
-    return total
+def _contract(stored: Floats, left: Floats, count: int, columns: int, results: Floats) -> None:
+    """Up to four left cells times stored rows, summed over components, into (count, columns)."""
+    zero = stored.dtype.type(0)
+    for column in range(columns):
+        a, b, c, d = zero, zero, zero, zero
+        for k in range(TILE):
+            one = stored[column, k]
+            a += left[0, k] * one
+            b += left[1, k] * one
+            c += left[2, k] * one
+            d += left[3, k] * one
+        found = (a, b, c, d)
+        for i in range(count):
+            results[i * columns + column] += found[i]
 
 
 @_inner
-def _untotal(pull: float, tile: Tile, pulls: Tile) -> None:
-    """The inverse of `_total`."""
-    pulled = tile.output.dtype.type(pull)
-    for k in range(TILE):
-        pulls.group[k] += pulled * tile.own[k] * tile.output[k]
-        pulls.own[k] += pulled * tile.group[k] * tile.output[k]
-        pulls.output[k] = pulled * tile.group[k] * tile.own[k]
-
-
-@compiled
-def sweep(
-    table: Floats, weights: Floats, programs: Programs, jobs: Jobs, chosen: Ints,
-    first: int, step: int, out: Floats, sums: Floats, pulling: bool,
-    table_pull: Floats, weights_pull: Floats,
+def _uncontract(
+    stored: Floats, left: Floats, count: int, columns: int, pulled: Floats,
+    stored_pull: Floats, left_pull: Floats,
 ) -> None:  # fmt: skip
-    """Work out the outputs of jobs; or, pulling, add the gradient by table and weights.
+    """The inverse of `_contract`."""
+    kind = stored.dtype.type
+    for column in range(columns):
+        a = kind(pulled[column])
+        b = kind(pulled[columns + column]) if count > 1 else kind(0)
+        c = kind(pulled[2 * columns + column]) if count > 2 else kind(0)
+        d = kind(pulled[3 * columns + column]) if count > 3 else kind(0)
+        if a == 0 and b == 0 and c == 0 and d == 0:
+            continue
+        for k in range(TILE):
+            one = stored[column, k]
+            stored_pull[column, k] += (a * left[0, k] + b * left[1, k]) + (
+                c * left[2, k] + d * left[3, k]
+            )
+            left_pull[0, k] += a * one
+            left_pull[1, k] += b * one
+            left_pull[2, k] += c * one
+            left_pull[3, k] += d * one
 
-    table: (rows, K) the stacked probabilities.
-    weights: (weights, K) the composition weights of entries.
-    chosen: which jobs.
-    first, step: which tiles of components to work on: the first, and then every step-th.
-    out: (out rows, K) outputs that are stored; pulling, the pulls on them.
-    sums: (tiles, sums) outputs summed over the components of each tile are added here; pulling,
-        (1, sums), the pulls on them.
-    table_pull, weights_pull: where the gradient is added, if pulling.
-    """
-    tile, pulls = _new(programs, table, weights), _new(programs, table, weights)
-    decoded = np.empty(len(jobs.firsts), np.int64)
-    for index in range(first, (table.shape[1] + TILE - 1) // TILE, step):
-        start, width = index * TILE, min(TILE, table.shape[1] - index * TILE)
-        _load(table, start, tile.table)
-        _load(weights, start, tile.weight)
-        for job in chosen:
-            program, low, high = jobs.programs[job], jobs.lows[job], jobs.highs[job]
-            opening, closing = programs.slot_starts[program], programs.slot_starts[program + 1]
-            slots = programs.slots[opening:closing]
-            group_rows = jobs.group_rows[jobs.group_starts[job] : jobs.group_starts[job + 1]]
-            own_rows = jobs.own_rows[jobs.own_starts[job] : jobs.own_starts[job + 1]]
-            attribute = jobs.attribute_starts[job]
-            rows = decoded[: jobs.attribute_starts[job + 1] - attribute]
-            others = rows[: max(0, len(rows) - 1)]
-            size = jobs.sizes[attribute + len(rows) - 1] if len(rows) else 1
-            bare = len(group_rows) + len(own_rows) == 0
-            _multiply(tile.table, group_rows, 0, tile.group)
-            _multiply(tile.table, own_rows, 0, tile.own)
-            for cell in range(low, high):
-                # The last attribute changes fastest; products over the others are kept.
-                if cell == low or cell % size == 0:
-                    rest = cell
-                    for position in range(len(rows) - 1, -1, -1):
-                        categories = jobs.sizes[attribute + position]
-                        rows[position] = jobs.firsts[attribute + position] + rest % categories
-                        rest //= categories
-                    for slot in slots:
-                        _multiply(tile.table, others, slot * programs.slot_rows, tile.outer[slot])
-                else:
-                    rows[len(rows) - 1] += 1
-                _grow(programs, program, rows, tile)
-                for output in range(
-                    programs.output_starts[program], programs.output_starts[program + 1]
-                ):
-                    place = jobs.target_starts[job] + output - programs.output_starts[program]
-                    target, ahead = jobs.targets[place], cell - low
-                    shift = max(0, programs.askers[output]) * programs.slot_rows
-                    if len(own_rows):
-                        _multiply(tile.table, own_rows, shift, tile.own)
-                    if not pulling or (target < 0 and not bare):
-                        _combine(programs, output, tile)
-                    if not pulling and target < 0:
-                        sums[index, -1 - target + ahead] += _total(tile)
-                    elif not pulling:
-                        for k in range(width):
-                            out[target + ahead, start + k] = tile.output[k]
-                    elif target < 0:
-                        _untotal(sums[0, -1 - target + ahead], tile, pulls)
-                        _unmultiply(tile.table, own_rows, shift, tile.own, pulls.own, pulls.table)
-                    else:
-                        for k in range(width):
-                            pulls.output[k] = out[target + ahead, start + k]
-                        for k in range(width, TILE):
-                            pulls.output[k] = 0
-                    if pulling:
-                        _uncombine(programs, output, tile, pulls)
-                if pulling:
-                    _ungrow(programs, program, rows, tile, pulls)
-                    if cell == high - 1 or (cell + 1) % size == 0:
-                        for slot in slots:
-                            _unmultiply(
-                                tile.table, others, slot * programs.slot_rows,
-                                tile.outer[slot], pulls.outer[slot], pulls.table,
-                            )  # fmt: skip
+
+@_middle
+def _work(programs: Programs, jobs: Jobs, job: int, pulling: bool, tile: Tile, pulls: Tile) -> None:
+    """One job: its outputs; or, pulling, from the pulls on them to those on table and weights."""
+    program, low, high = jobs.programs[job], jobs.lows[job], jobs.highs[job]
+    slots = programs.slots[programs.slot_starts[program] : programs.slot_starts[program + 1]]
+    attribute, end = jobs.attribute_starts[job], jobs.attribute_starts[job + 1]
+    rows = np.empty(end - attribute, np.int64)
+    others = rows[: max(0, len(rows) - 1)]
+    size = jobs.sizes[end - 1] if len(rows) else 1
+    for cell in range(low, high):
+        # The last attribute changes fastest; products over the others are kept.
+        if cell == low or cell % size == 0:
+            rest = cell
+            for position in range(len(rows) - 1, -1, -1):
+                rows[position] = jobs.firsts[attribute + position]
+                rows[position] += rest % jobs.sizes[attribute + position]
+                rest //= jobs.sizes[attribute + position]
+            for slot in slots:
+                _multiply(tile.table, others, slot * programs.slot_rows, tile.outer[slot])
+        else:
+            rows[len(rows) - 1] += 1
+        _grow(programs, program, rows, tile)
+        for place in range(jobs.target_starts[job], jobs.target_starts[job + 1]):
+            output = programs.output_starts[program] + place - jobs.target_starts[job]
+            target = jobs.targets[place]
+            summed, stored = -1 - target + cell - low, target + cell - low
             if pulling:
-                _unmultiply(tile.table, group_rows, 0, tile.group, pulls.group, pulls.table)
+                if target < 0:
+                    pulls.output[:] = tile.output.dtype.type(pulls.result[summed])
+                else:
+                    for k in range(TILE):
+                        pulls.output[k] = pulls.stored[stored, k]
+                _uncombine(programs, output, tile, pulls)
+            else:
+                _combine(programs, output, tile)
+                if target < 0:
+                    total = tile.output.dtype.type(0)
+                    for k in range(TILE):
+                        total += tile.output[k]
+                    tile.result[summed] += total
+                else:
+                    for k in range(TILE):
+                        tile.stored[stored, k] = tile.output[k]
         if pulling:
-            _unload(pulls.table, start, table_pull)
-            _unload(pulls.weight, start, weights_pull)
+            _ungrow(programs, program, rows, tile, pulls)
+            if cell == high - 1 or (cell + 1) % size == 0:
+                for slot in slots:
+                    shift, outer, pull = slot * programs.slot_rows, tile.outer, pulls.outer
+                    _unmultiply(tile.table, others, shift, outer[slot], pull[slot], pulls.table)
+
+
+@_middle
+def _stack(stacks: Stacks, stack: int, pulling: bool, tile: Tile, pulls: Tile) -> None:
+    """One stack: its results; or, pulling, from the pulls on them to those on table and stored."""
+    low, high = stacks.left_starts[stack], stacks.left_starts[stack + 1]
+    columns, first = stacks.columns[stack], stacks.firsts[stack]
+    for cell in range(low, high, 4):
+        count = min(4, high - cell)
+        start = stacks.starts[stack] + (cell - low) * columns
+        for i in range(4):
+            tile.left[i] = 0
+        for i in range(count):
+            rows = stacks.rows[stacks.row_starts[cell + i] : stacks.row_starts[cell + i + 1]]
+            _multiply(tile.table, rows, 0, tile.left[i])
+        if not pulling:
+            _contract(tile.stored[first:], tile.left, count, columns, tile.result[start:])
+            continue
+        _uncontract(
+            tile.stored[first:], tile.left, count, columns, pulls.result[start:],
+            pulls.stored[first:], pulls.left,
+        )  # fmt: skip
+        for i in range(count):
+            rows = stacks.rows[stacks.row_starts[cell + i] : stacks.row_starts[cell + i + 1]]
+            _unmultiply(tile.table, rows, 0, tile.left[i], pulls.left[i], pulls.table)
+
+
+@_outer
+def sweep(
+    programs: Programs, jobs: Jobs, stacks: Stacks, chosen: Ints, first: int, step: int,
+    table: Floats, weights: Floats, results: Floats,
+    pulling: bool, table_pull: Floats, weights_pull: Floats,
+) -> None:  # fmt: skip
+    """Work out the results of jobs and stacks; or, pulling, the gradient by table and weights.
+
+    chosen: which jobs; pulling, the others' results must have no pull.
+    first, step: which tiles of components to work on: the first, and then every step-th.
+    table: (tiles, rows, TILE) the stacked probabilities.
+    weights: (tiles, weights, TILE) the composition weights of entries.
+    results: (tiles, results) what the components of each tile add; pulling, (1, results) the pulls.
+    table_pull, weights_pull: pulling, where the gradient is added.
+    """
+    for index in range(first, len(table), step):
+        result = results[index % len(results)]
+        ahead = np.zeros_like(result) if pulling else result
+        tile = _tile(programs, jobs, table[index], weights[index], ahead)
+        pulls = _tile(programs, jobs, table_pull[index], weights_pull[index], result)
+        # Outputs go ahead, because left cells are multiplied by them; then pulls come back.
+        for back in range(2 if pulling else 1):
+            for job in chosen:
+                if back or not pulling or jobs.stores[job]:
+                    _work(programs, jobs, job, back == 1, tile, pulls)
+            for stack in range(0 if back else len(stacks.firsts)):
+                _stack(stacks, stack, pulling, tile, pulls)

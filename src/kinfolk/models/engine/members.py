@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kinfolk.models.engine.jobs import Programs
 from kinfolk.models.layout import Ints, Layout
 from kinfolk.queries.ties import ties
 
@@ -41,48 +42,15 @@ class Wanted(NamedTuple):
     """Whether those who ask are told apart by slot, because their own attributes matter."""
 
 
-class Output(NamedTuple):
-    """One sum of features, for those who ask from one slot."""
-
-    asker: int
-    terms: dict[Members, Ints]
-    """For each feature its coefficients, (compositions,)."""
-
-
-class Programs(NamedTuple):
-    """Sums of features for the compiled loops, as flat arrays.
-
-    Features are numbered within a program: first the slots (one member), then its nodes in order.
-    Program p has slots[slot_starts[p]:slot_starts[p + 1]], and likewise nodes and outputs; output o
-    is the sum of weights[rows[e]] * feature[features[e]] over its range of entries.
-    """
-
-    slot_count: int
-    """J, the slots of the layout."""
-    slot_rows: int
-    """D_I, the rows of one slot."""
-    most_features: int
-    """The features of the largest program, those of one member included."""
-    slot_starts: Ints
-    slots: Ints
-    node_starts: Ints
-    parents: Ints
-    """The feature to which a member is added,"""
-    added: Ints
-    """and the slot that the member is drawn from."""
-    output_starts: Ints
-    askers: Ints
-    """For each output the slot of those who ask, or NOBODY."""
-    entry_starts: Ints
-    features: Ints
-    rows: Ints
+Output = dict[Members, Ints]
+"""A sum of features: for each its coefficients, (compositions,)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Program:
     slots: list[int]
     nodes: list[tuple[int, int]]
-    outputs: list[tuple[int, list[tuple[int, int]]]]
+    outputs: list[list[tuple[int, int]]]
 
 
 class Book:
@@ -111,7 +79,7 @@ class Book:
         return self._numbers[parts]
 
     def _compile(self, outputs: list[Output]) -> _Program:
-        needed = _closed(members for output in outputs for members in output.terms)
+        needed = _closed(members for output in outputs for members in output)
         number: dict[Members, int] = {}
         nodes: list[tuple[int, int]] = []
         for members in sorted(needed, key=lambda one: (sum(one), one)):
@@ -125,7 +93,7 @@ class Book:
             slots=sorted({slot for members in needed for slot in np.flatnonzero(members).tolist()}),
             nodes=nodes,
             outputs=[
-                (output.asker, [(number[m], self._row(c)) for m, c in output.terms.items()])
+                [(number[members], self._row(c)) for members, c in output.items()]
                 for output in outputs
             ],
         )
@@ -138,7 +106,7 @@ class Book:
         known = self._programs
         outputs = [output for program in known for output in program.outputs]
         nodes = [node for program in known for node in program.nodes]
-        entries = [entry for _, terms in outputs for entry in terms]
+        entries = [entry for terms in outputs for entry in terms]
         return Programs(
             slot_count=self.layout.slots,
             slot_rows=self.layout.slot_rows,
@@ -149,8 +117,7 @@ class Book:
             parents=_ints([parent for parent, _ in nodes]),
             added=_ints([slot for _, slot in nodes]),
             output_starts=_starts([program.outputs for program in known]),
-            askers=_ints([asker for asker, _ in outputs]),
-            entry_starts=_starts([terms for _, terms in outputs]),
+            entry_starts=_starts(outputs),
             features=_ints([feature for feature, _ in entries]),
             rows=_ints([row for _, row in entries]),
         )
@@ -162,7 +129,7 @@ class Book:
 
 
 def _outputs(layout: Layout, wanted: Wanted, size: int | None) -> list[Output]:
-    found: dict[int, dict[Members, Ints]] = {asker: {} for asker in askers(layout, wanted)}
+    found: dict[int, Output] = {asker: {} for asker in askers(layout, wanted)}
     for index, total in enumerate(layout.sizes.tolist()):
         weight = wanted.weights[total]
         if weight == 0 or size not in (None, total):
@@ -172,7 +139,7 @@ def _outputs(layout: Layout, wanted: Wanted, size: int | None) -> list[Output]:
             if members not in terms:
                 terms[members] = np.zeros(len(layout.sizes), np.int64)
             terms[members][index] += weight * times
-    return [Output(asker, terms) for asker, terms in found.items()]
+    return list(found.values())
 
 
 def askers(layout: Layout, wanted: Wanted) -> tuple[int, ...]:

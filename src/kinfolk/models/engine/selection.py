@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk.models.engine.chunks import take_apart
-from kinfolk.models.engine.jobs import Jobs
-from kinfolk.models.engine.kernel import Floats
-from kinfolk.models.engine.members import Book, Programs
-from kinfolk.models.engine.plan import check, pulls_of
-from kinfolk.models.engine.run import Answers, Run
+from kinfolk.models.engine.asking import take_apart
+from kinfolk.models.engine.chunks import ints, starts
+from kinfolk.models.engine.jobs import Floats, Jobs, Programs, Stacks
+from kinfolk.models.engine.members import Book, askers
+from kinfolk.models.engine.plan import check
+from kinfolk.models.engine.run import Answers, Run, pulls_of
 from kinfolk.models.layout import Ints, Layout
 from kinfolk.queries.workload import Query, Workload
 
@@ -43,6 +43,7 @@ class Selection:
     _programs: Programs = field(repr=False)
     _coefficients: Ints = field(repr=False)
     _jobs: Jobs = field(repr=False)
+    _stacks: Stacks = field(repr=False)
 
     @classmethod
     def of(
@@ -65,29 +66,14 @@ class Selection:
             query = workload.query(number)
             weight = alike if weights is None else weights[workload.block_of(number)]
             found.append(_pick(layout, book, query, weight))
-        outputs = [one.outputs for one in found]
-        jobs = Jobs(
-            programs=np.array([one.program for one in found], np.int64),
-            attribute_starts=_starts([one.members for one in found]),
-            firsts=_end_to_end([one.members for one in found]),
-            sizes=np.ones(sum(len(one.members) for one in found), np.int64),
-            lows=np.zeros(len(found), np.int64),
-            highs=np.ones(len(found), np.int64),
-            target_starts=np.cumsum([0, *outputs], dtype=np.int64),
-            # Those who ask from different slots add to the same sum.
-            targets=np.repeat(-1 - np.arange(len(found)), outputs),
-            group_starts=_starts([one.group for one in found]),
-            group_rows=_end_to_end([one.group for one in found]),
-            own_starts=_starts([one.own for one in found]),
-            own_rows=_end_to_end([one.own for one in found]),
-        )
         return cls(
             layout=layout,
             queries=tuple(queries),
             per_person=np.array([one.per_person for one in found], np.bool_),
             _programs=book.programs(),
             _coefficients=book.coefficients(),
-            _jobs=jobs,
+            _jobs=_jobs(found),
+            _stacks=_stacks(layout, found),
         )
 
     @property
@@ -97,18 +83,17 @@ class Selection:
 
     def rates(self, table: Floats) -> Answers:
         """What one group adds to every query on average: (queries,). table: (rows, K)."""
-        run = Run.of(self.layout, table, self._programs, self._coefficients)
-        return run.forward(self._jobs, 0, self.size)[1] / run.components
+        run = Run.of(table, self._programs, self._coefficients)
+        return run.forward(self._jobs, self._stacks, self.size) / run.components
 
     def gradient(self, table: Floats, pull: npt.ArrayLike) -> Floats:
-        """The gradient by the probabilities: (rows, K). Queries with a pull of 0 cost nothing.
+        """The gradient by the probabilities: (rows, K). Queries with a pull of 0 cost little.
 
         table: (rows, K) the probabilities; pull: (queries,) the gradient by the rates.
         """
-        run = Run.of(self.layout, table, self._programs, self._coefficients, pulling=True)
+        run = Run.of(table, self._programs, self._coefficients, pulling=True)
         pulls = pulls_of(pull, self.size, run.components)
-        nothing = np.empty((0, run.components), table.dtype)
-        run.backward(self._jobs, nothing, pulls, chosen=np.flatnonzero(pulls))
+        run.backward(self._jobs, self._stacks, pulls, np.flatnonzero(pulls))
         return run.gradient()
 
 
@@ -116,7 +101,7 @@ class _Picked(NamedTuple):
     """One query: what it asks of members, and the rows of its attributes."""
 
     program: int
-    outputs: int
+    askers: tuple[int, ...]
     group: list[int]
     own: list[int]
     members: list[int]
@@ -133,7 +118,7 @@ def _pick(layout: Layout, book: Book, query: Query, weights: Ints) -> _Picked:
     own_rows = [first + individual[at] + next(codes) for at in asked.left.own]
     return _Picked(
         program=book.program(((asked.wanted, size),)),
-        outputs=len(book.outputs(asked.wanted, size)),
+        askers=askers(layout, asked.wanted),
         group=group_rows,
         own=own_rows,
         members=[first + individual[at] + next(codes) for at in asked.members],
@@ -141,9 +126,37 @@ def _pick(layout: Layout, book: Book, query: Query, weights: Ints) -> _Picked:
     )
 
 
-def _starts(parts: Sequence[Sequence[int]]) -> Ints:
-    return np.cumsum([0, *map(len, parts)], dtype=np.int64)
+def _jobs(found: Sequence[_Picked]) -> Jobs:
+    """Every query is a job of one cell, whose outputs are stored."""
+    members = [one.members for one in found]
+    target_starts = starts([one.askers for one in found])
+    return Jobs(
+        programs=ints([one.program for one in found]),
+        attribute_starts=starts(members),
+        firsts=ints([row for rows in members for row in rows]),
+        sizes=np.ones(sum(map(len, members)), np.int64),
+        lows=np.zeros(len(found), np.int64),
+        highs=np.ones(len(found), np.int64),
+        target_starts=target_starts,
+        targets=np.arange(target_starts[-1]),
+        stores=np.ones(len(found), np.bool_),
+        stored=int(target_starts[-1]),
+    )
 
 
-def _end_to_end(parts: Sequence[Sequence[int]]) -> Ints:
-    return np.array([number for part in parts for number in part], np.int64)
+def _stacks(layout: Layout, found: Sequence[_Picked]) -> Stacks:
+    """Every stored output is multiplied by one left cell; those of a query add up."""
+    cells = [
+        [*one.group, *(row + max(0, asker) * layout.slot_rows for row in one.own)]
+        for one in found
+        for asker in one.askers
+    ]
+    numbers = [number for number, one in enumerate(found) for _ in one.askers]
+    return Stacks(
+        firsts=np.arange(len(cells)),
+        columns=np.ones(len(cells), np.int64),
+        starts=ints(numbers),
+        left_starts=np.arange(len(cells) + 1),
+        row_starts=starts(cells),
+        rows=ints([row for rows in cells for row in rows]),
+    )

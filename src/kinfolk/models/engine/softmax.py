@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
-from kinfolk.models.engine.kernel import Floats
+from kinfolk.models.engine.jobs import Floats
 from kinfolk.models.layout import Ints
 
 
@@ -14,11 +16,13 @@ def softmax(logits: Floats, segments: Ints) -> Floats:
     >>> softmax(np.array([[0.0], [0.0], [1.0]]), np.array([0, 2, 3])).tolist()
     [[0.5], [0.5], [1.0]]
     """
-    starts, lengths = segments[:-1], np.diff(segments)
-    # Only differences matter; with the largest at 0 nothing overflows.
-    largest = np.maximum.reduceat(logits, starts, axis=0)
-    out: Floats = np.exp(logits - np.repeat(largest, lengths, axis=0))
-    out /= np.repeat(np.add.reduceat(out, starts, axis=0), lengths, axis=0)
+    out = np.empty_like(logits)
+    for first, last in pairwise(segments.tolist()):
+        part = out[first:last]
+        # Only differences matter; with the largest at 0 nothing overflows.
+        np.subtract(logits[first:last], logits[first:last].max(axis=0), out=part)
+        np.exp(part, out=part)
+        part /= part.sum(axis=0)
     return out
 
 
@@ -29,7 +33,7 @@ def softmax_gradient(probabilities: Floats, gradient: Floats, segments: Ints) ->
     >>> softmax_gradient(p, np.array([[1.0], [0.0]]), np.array([0, 2])).tolist()
     [[0.25], [-0.25]]
     """
-    starts, lengths = segments[:-1], np.diff(segments)
     out = probabilities * gradient
-    out -= probabilities * np.repeat(np.add.reduceat(out, starts, axis=0), lengths, axis=0)
+    for first, last in pairwise(segments.tolist()):
+        out[first:last] -= probabilities[first:last] * out[first:last].sum(axis=0)
     return out
