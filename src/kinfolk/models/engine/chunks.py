@@ -194,6 +194,7 @@ class _Draft:
             targets=ints([target for found in targets for target in found]),
             stores=np.array([max(found, default=-1) >= 0 for found in targets], np.bool_),
             stored=rows,
+            alone=False,
         )
         return Chunk(jobs, self._stacks(), self._places())
 

@@ -66,6 +66,9 @@ class Jobs(NamedTuple):
     """(jobs,) whether any output is stored."""
     stored: int
     """How many rows are stored."""
+    alone: bool
+    """Whether every job has one cell only, and a stack of its own for each of its outputs: then
+    its features are worked out once for both directions."""
 
 
 class Stacks(NamedTuple):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk.models.engine.jobs import Floats, Jobs, Programs, Stacks
+from kinfolk.models.engine.jobs import Floats, Jobs, Programs, Stacks, Tile
 from kinfolk.models.engine.kernel import TILE, sweep
 from kinfolk.models.engine.threads import spread
 from kinfolk.models.layout import Ints
@@ -63,13 +63,22 @@ class Run:
     def _sweep(
         self, jobs: Jobs, stacks: Stacks, chosen: Ints, results: Answers, *, pulling: bool
     ) -> None:
-        spread(
-            lambda first, step: sweep(
-                self.programs, jobs, stacks, chosen, first, step, self.table, self.weights,
-                results, pulling, self.table_pull, self.weights_pull,
-            ),
-            len(self.table),
-        )  # fmt: skip
+        def work(first: int, step: int) -> None:
+            decoded = np.empty(len(jobs.firsts), np.int64)
+            values, pulls = self._room(jobs), self._room(jobs)
+            for index in range(first, len(self.table), step):
+                result = results[index % len(results)]
+                tile = Tile(self.table[index], self.weights[index], result, *values)
+                pull = Tile(self.table_pull[index], self.weights_pull[index], result, *pulls)
+                sweep(self.programs, jobs, stacks, chosen, pulling, decoded, tile, pull)
+
+        spread(work, len(self.table))
+
+    def _room(self, jobs: Jobs) -> tuple[Floats, ...]:
+        """Stored outputs, left cells, outer products, features and an output of one tile."""
+        rows = (jobs.stored, 4, self.programs.slot_count, self.programs.most_features)
+        kind = self.table.dtype
+        return (*(np.zeros((count, TILE), kind) for count in rows), np.zeros(TILE, kind))
 
     def gradient(self) -> Floats:
         """The gradient by the table, (rows, K), once everything is collected."""

@@ -127,9 +127,8 @@ def _pick(layout: Layout, book: Book, query: Query, weights: Ints) -> _Picked:
 
 
 def _jobs(found: Sequence[_Picked]) -> Jobs:
-    """Every query is a job of one cell, whose outputs are stored."""
+    """Every query is a job of one cell, whose outputs are stored in the same few rows."""
     members = [one.members for one in found]
-    target_starts = starts([one.askers for one in found])
     return Jobs(
         programs=ints([one.program for one in found]),
         attribute_starts=starts(members),
@@ -137,10 +136,11 @@ def _jobs(found: Sequence[_Picked]) -> Jobs:
         sizes=np.ones(sum(map(len, members)), np.int64),
         lows=np.zeros(len(found), np.int64),
         highs=np.ones(len(found), np.int64),
-        target_starts=target_starts,
-        targets=np.arange(target_starts[-1]),
+        target_starts=starts([one.askers for one in found]),
+        targets=ints([number for one in found for number in range(len(one.askers))]),
         stores=np.ones(len(found), np.bool_),
-        stored=int(target_starts[-1]),
+        stored=max((len(one.askers) for one in found), default=0),
+        alone=True,
     )
 
 
@@ -151,11 +151,10 @@ def _stacks(layout: Layout, found: Sequence[_Picked]) -> Stacks:
         for one in found
         for asker in one.askers
     ]
-    numbers = [number for number, one in enumerate(found) for _ in one.askers]
     return Stacks(
-        firsts=np.arange(len(cells)),
+        firsts=ints([number for one in found for number in range(len(one.askers))]),
         columns=np.ones(len(cells), np.int64),
-        starts=ints(numbers),
+        starts=ints([query for query, one in enumerate(found) for _ in one.askers]),
         left_starts=np.arange(len(cells) + 1),
         row_starts=starts(cells),
         rows=ints([row for rows in cells for row in rows]),
