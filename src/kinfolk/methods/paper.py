@@ -1,0 +1,112 @@
+"""The paper's methods: Adaptive Measurements, with one learner or another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from kinfolk.methods.adaptive import AdaptiveMeasurements, Learner
+from kinfolk.methods.explicit import MWEM, PEP
+from kinfolk.methods.fixed import FixedSettings, HPDFixed
+from kinfolk.methods.method import Model, Progress, silent
+from kinfolk.privacy.curator import Curator
+from kinfolk.queries.units import Unit
+from kinfolk.queries.workload import Workload
+
+
+class ModelLearner(Learner, Protocol):
+    """A learner that can be asked for its model."""
+
+    def model(self) -> Model:
+        """What it has learnt."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdaptiveMethod:
+    """One of the paper's methods: the loop, and what learns in it.
+
+    >>> hpd_fixed(rounds=50).settings["rounds"]
+    50
+    """
+
+    name: str
+    """How `--method` calls it."""
+    loop: AdaptiveMeasurements
+    """How queries are chosen and measured."""
+    make: Callable[[Workload, np.random.Generator], ModelLearner] = field(repr=False)
+    """Makes the learner."""
+    learner: Mapping[str, Any]
+    """What the learner was told."""
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What it was told, for the certificate."""
+        return {**asdict(self.loop), **self.learner}
+
+    def size_weighted(self, unit: Unit) -> bool:
+        """The paper asks plain queries."""
+        return False
+
+    def start(self, curator: Curator, *, rng: np.random.Generator) -> AdaptiveTraining:
+        """Begin."""
+        return AdaptiveTraining(self.loop, curator, self.make(curator.workload, rng))
+
+
+class AdaptiveTraining:
+    """The loop at work."""
+
+    def __init__(self, loop: AdaptiveMeasurements, curator: Curator, learner: ModelLearner) -> None:
+        self._loop, self._curator, self._learner = loop, curator, learner
+
+    def run(self, progress: Progress = silent) -> None:
+        """Choose, measure and learn, round after round."""
+        total = self._loop.rounds
+        self._loop.run(
+            self._curator, self._learner, progress=lambda turn: progress("rounds", turn, total)
+        )
+
+    def model(self) -> Model:
+        """The learner's model."""
+        return self._learner.model()
+
+
+def hpd_fixed(*, rounds: int = 100, alpha: float = 0.67, **settings: Any) -> AdaptiveMethod:
+    """HPD-Fixed; see `FixedSettings`."""
+    told = FixedSettings(**settings)
+    return AdaptiveMethod(
+        name="hpd-fixed",
+        loop=AdaptiveMeasurements(rounds=rounds, alpha=alpha),
+        make=lambda workload, rng: HPDFixed(workload, rounds=rounds, rng=rng, settings=told),
+        learner=asdict(told),
+    )
+
+
+def mwem(*, rounds: int = 100, alpha: float = 0.67, max_iterations: int = 100) -> AdaptiveMethod:
+    """MWEM over the explicit universe."""
+    return AdaptiveMethod(
+        name="mwem",
+        loop=AdaptiveMeasurements(rounds=rounds, alpha=alpha),
+        make=lambda workload, rng: MWEM(workload, rng=rng, max_iterations=max_iterations),
+        learner={"max_iterations": max_iterations},
+    )
+
+
+def pep(*, rounds: int = 100, alpha: float = 0.67, max_iterations: int = 100) -> AdaptiveMethod:
+    """PEP over the explicit universe."""
+    return AdaptiveMethod(
+        name="pep",
+        loop=AdaptiveMeasurements(rounds=rounds, alpha=alpha),
+        make=lambda workload, rng: PEP(workload, max_iterations=max_iterations),
+        learner={"max_iterations": max_iterations},
+    )
+
+
+METHODS: Mapping[str, Callable[..., AdaptiveMethod]] = {
+    "hpd-fixed": hpd_fixed,
+    "mwem": mwem,
+    "pep": pep,
+}
+"""Method names to what makes them from settings; settings not given are the paper's."""
