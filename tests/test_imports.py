@@ -22,6 +22,7 @@ LAYERS = [
     {"models"},
     {"methods"},
     {"sampling"},
+    {"release", "synthesizer"},
     {"audit", "evaluation"},
     {"report"},
     {"cli"},
@@ -126,8 +127,11 @@ def test_only_the_curator_knows_the_name_of_its_counts() -> None:
 
 
 def test_starting_up_needs_no_extra() -> None:
-    """The command line starts without pandas, polars, opendp, Spark, ipumspy or JAX."""
-    heavy = ["pandas", "polars", "opendp", "pyspark", "ipumspy", "jax", "scipy", "torch"]
+    """The command line starts without pandas, polars, opendp, Spark, ipumspy or JAX, and quickly.
+
+    Numba is no extra, but takes a second to load.
+    """
+    heavy = ["pandas", "polars", "opendp", "pyspark", "ipumspy", "jax", "scipy", "torch", "numba"]
     code = (
         "import sys, kinfolk.cli.main, kinfolk.datasets; "
         f"print([name for name in {heavy} if name in sys.modules])"

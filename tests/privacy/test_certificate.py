@@ -20,7 +20,8 @@ from kinfolk.privacy.certificate import (
 
 
 def account(folder: Path, accounting: Accounting = Accounting.ZCDP, *, private: bool = True) -> Any:
-    unit = Unit.parse("household").within(max_size=9)
+    name = "person" if accounting is Accounting.PAPER else "household"
+    unit = Unit.parse(name).within(max_size=9)
     terms = Terms.promise(
         unit=unit, epsilon=1.0, delta=1e-9, private=private, accounting=accounting
     )
@@ -43,7 +44,7 @@ def test_an_honest_certificate_holds(
     assert json.loads(path.read_text(encoding="utf-8")) == certificate
     assert run(["certificate", str(path), "--spends"]) == 0
     shown = capsys.readouterr().out
-    assert "for one household" in shown
+    assert f"for one {certificate['unit_name']}" in shown
     assert "The arithmetic holds" in shown
     assert ("NOT PRIVATE" in shown) is not private
     assert ("paper's accounting" in shown) is (accounting is Accounting.PAPER)

@@ -79,8 +79,9 @@ def test_a_debit_without_a_release_stays_spent(path: Path, terms: Terms) -> None
 
 
 def test_the_price_is_the_mechanisms(path: Path, terms: Terms) -> None:
+    person = Unit.parse("person").within(max_size=9)
     paper = Terms.promise(
-        unit=terms.unit, epsilon=1.0, delta=1e-9, private=True, accounting=Accounting.PAPER
+        unit=person, epsilon=1.0, delta=1e-9, private=True, accounting=Accounting.PAPER
     )
     choice = Exponential(sensitivity=1, scale=100.0)
     with Ledger(path, paper) as ledger:

@@ -12,9 +12,13 @@ import kinfolk
 from kinfolk.cli.audit import audit_command
 from kinfolk.cli.certificate import certificate
 from kinfolk.cli.demo import demo
+from kinfolk.cli.evaluate import evaluate_command
+from kinfolk.cli.plan import plan_command
 from kinfolk.cli.prepare import init, prepare, simulate
 from kinfolk.cli.queries import queries
+from kinfolk.cli.sample import sample
 from kinfolk.cli.screen import tell
+from kinfolk.cli.synth import fit, synth
 from kinfolk.cli.validate import validate
 from kinfolk.errors import KinfolkError
 
@@ -28,6 +32,7 @@ Start here:
   kinfolk demo                                         real data, nothing to set up
   kinfolk init HOUSEHOLDS PERSONS -o schema.yaml       draft a schema for your own tables
   kinfolk validate schema.yaml HOUSEHOLDS PERSONS      see what is left to mend
+  kinfolk synth schema.yaml HOUSEHOLDS PERSONS ...     make synthetic tables
 """
 
 
@@ -40,7 +45,23 @@ def cli() -> None:
     """See HELP."""
 
 
-for command in (demo, init, validate, queries, prepare, simulate, certificate, audit_command):
+COMMANDS = (
+    demo,
+    init,
+    validate,
+    queries,
+    plan_command,
+    synth,
+    fit,
+    sample,
+    evaluate_command,
+    certificate,
+    audit_command,
+    prepare,
+    simulate,
+)
+
+for command in COMMANDS:
     cli.add_command(command)
 
 
@@ -52,7 +73,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status; no traceback reaches the user."""
     try:
-        cli(args=arguments, prog_name="kinfolk", standalone_mode=False)
+        # A command that ends with a status of its own gives it back; others give nothing.
+        status = cli(args=arguments, prog_name="kinfolk", standalone_mode=False)
     except KinfolkError as error:
         tell(f"kinfolk: {error}")
         return 2
@@ -82,4 +104,4 @@ def run(arguments: Sequence[str] | None = None) -> int:
             "This is a bug. Set KINFOLK_DEBUG=1 and run the command again to see where it is."
         )
         return 1
-    return 0
+    return int(status or 0)

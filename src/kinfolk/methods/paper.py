@@ -11,7 +11,9 @@ import numpy as np
 from kinfolk.methods.adaptive import AdaptiveMeasurements, Learner
 from kinfolk.methods.explicit import MWEM, PEP
 from kinfolk.methods.fixed import FixedSettings, HPDFixed
+from kinfolk.methods.gen import GenSettings, HPDGen
 from kinfolk.methods.method import Model, Progress, silent
+from kinfolk.models.gen import jax_library
 from kinfolk.privacy.curator import Curator
 from kinfolk.queries.units import Unit
 from kinfolk.queries.workload import Workload
@@ -84,6 +86,19 @@ def hpd_fixed(*, rounds: int = 100, alpha: float = 0.67, **settings: Any) -> Ada
     )
 
 
+def hpd_gen(*, rounds: int = 100, alpha: float = 0.67, **settings: Any) -> AdaptiveMethod:
+    """HPD-Gen; see `GenSettings`. Needs the extra `kinfolk[gen]`."""
+    told = GenSettings(**settings)
+    # Better now than after the data was counted.
+    jax_library()
+    return AdaptiveMethod(
+        name="hpd-gen",
+        loop=AdaptiveMeasurements(rounds=rounds, alpha=alpha),
+        make=lambda workload, rng: HPDGen(workload, rounds=rounds, rng=rng, settings=told),
+        learner={**asdict(told), "hidden": list(told.hidden)},
+    )
+
+
 def mwem(*, rounds: int = 100, alpha: float = 0.67, max_iterations: int = 100) -> AdaptiveMethod:
     """MWEM over the explicit universe."""
     return AdaptiveMethod(
@@ -106,6 +121,7 @@ def pep(*, rounds: int = 100, alpha: float = 0.67, max_iterations: int = 100) ->
 
 METHODS: Mapping[str, Callable[..., AdaptiveMethod]] = {
     "hpd-fixed": hpd_fixed,
+    "hpd-gen": hpd_gen,
     "mwem": mwem,
     "pep": pep,
 }

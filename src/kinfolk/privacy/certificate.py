@@ -49,6 +49,7 @@ def certificate_of(account: Account) -> dict[str, Any]:
         "neighbours": terms.unit.neighbours,
         "protects": terms.unit.protects,
         "public": list(terms.unit.public),
+        **({"unprotected": list(terms.unit.unprotected)} if terms.unit.unprotected else {}),
         "domain": run.pop("domain", "declared"),
         "epsilon": terms.epsilon,
         "delta": terms.delta,
@@ -139,6 +140,8 @@ def _check(certificate: Mapping[str, Any]) -> list[str]:
         )
     if certificate["unit"] not in ("group", "individual") or not certificate["neighbours"]:
         wrong.append("the unit or its neighbours are not stated")
+    if paper and certificate["unit"] == "group":
+        wrong.append("the paper's accounting promises nothing for a whole group")
     return wrong
 
 
@@ -187,6 +190,7 @@ def certificate_text(certificate: Mapping[str, Any]) -> str:
         f"Protects     {certificate['protects']}",
         f"Neighbours   {certificate['neighbours']}",
         "Public       " + "\n             ".join(certificate["public"]),
+        *_unprotected_lines(certificate),
         f"Domain       {_domain_text(certificate['domain'])}",
         f"Budget       rho = {float(rho):.6g} ({_accounting_text(certificate['accounting'])})",
         f"Spent        rho = {float(spent):.6g}, in {len(certificate['spends'])} steps",
@@ -204,10 +208,12 @@ def _domain_text(domain: str) -> str:
     return "DRAFTED FROM THE DATA and not confirmed: the domain itself leaks"
 
 
+def _unprotected_lines(certificate: Mapping[str, Any]) -> list[str]:
+    unprotected = certificate.get("unprotected")
+    return ["Unprotected  " + "\n             ".join(unprotected)] if unprotected else []
+
+
 def _accounting_text(accounting: str) -> str:
     if accounting == "paper":
-        return (
-            "the paper's accounting: holds where one individual's attributes change in place and "
-            "no group attribute depends on them"
-        )
+        return "the paper's accounting, and its sensitivities"
     return "zero-concentrated differential privacy"

@@ -26,6 +26,7 @@ from kinfolk.privacy.gaussian import measure
 from kinfolk.privacy.ledger import Ledger
 from kinfolk.privacy.mechanisms import Exponential, Gaussian
 from kinfolk.privacy.opendp_bridge import opendp
+from kinfolk.privacy.paper import charged_sensitivities, shared_sensitivities, unit_terms
 from kinfolk.privacy.randomness import Randomness
 from kinfolk.privacy.selection import select
 from kinfolk.privacy.terms import Terms
@@ -33,7 +34,6 @@ from kinfolk.queries.counting import Counter
 from kinfolk.queries.sensitivity import (
     Sensitivity,
     total_sensitivity,
-    workload_sensitivities,
     workload_weights,
 )
 from kinfolk.queries.streaming import count_files
@@ -77,9 +77,10 @@ class Curator:
     """Holds the exact counts of one workload; sells noisy ones.
 
     Guarantee: whatever is bought, in whatever order and depending on whatever was released before,
-    the transcript satisfies (epsilon, delta)-differential privacy for the declared unit, with what
-    `terms.unit.public` lists treated as public. The price of a step is worked out here from the
-    sensitivity of what it touches; the ledger has it on disk before the counts are looked at.
+    the transcript satisfies (epsilon, delta)-differential privacy for the neighbours that
+    `terms.unit` states, with what it lists as public treated as public. The price of a step is
+    worked out here from the sensitivity of what it touches; the ledger has it on disk before the
+    counts are looked at.
     """
 
     def __init__(
@@ -97,14 +98,8 @@ class Curator:
         if (self.weights < 0).any():
             raise KinfolkError("a weight is below 0. Use the weights of `workload_weights`.")
         schema = counter.workload.schema
-        tables = schema.table_names
         self.terms = Terms.promise(
-            unit=promise.unit.within(
-                max_size=schema.size_limit,
-                group_table=tables[0],
-                individual_table=tables[-1],
-                roles=schema.roles is not None,
-            ),
+            unit=unit_terms(schema, promise.unit, promise.accounting),
             epsilon=promise.epsilon,
             delta=promise.delta,
             accounting=promise.accounting,
@@ -118,7 +113,14 @@ class Curator:
         self.__counts = counter.counts
         self.__people = np.array([counter.people], np.int64)
         self.__randomness = Randomness(seed=promise.seed)
-        self.__bounds = workload_sensitivities(self.workload, self.unit, weights=self.weights)
+        self.__bounds = charged_sensitivities(
+            self.workload, self.unit, promise.accounting, weights=self.weights
+        )
+        self.__shared: Mapping[str, Fraction] = {}
+        if promise.accounting is Accounting.PAPER:
+            self.__shared = shared_sensitivities(
+                self.workload, self.__bounds, groups=counter.groups, people=counter.people
+            )
         if promise.seed is None:
             # Better now than between a debit and its release.
             opendp()
@@ -189,10 +191,12 @@ class Curator:
     def measure_query(self, query: int, *, rho: Fraction | float, step: str) -> Measurement:
         """Buy the answer to one query.
 
-        Guarantee: a discrete Gaussian on one count; costs at most `rho`.
+        Guarantee: a discrete Gaussian on one count; costs at most `rho`. Under the paper's
+        accounting, every query is charged as if it were the most sensitive of all.
         """
         block = self.workload.block_of(query)
-        single = self.sensitivity(block).single
+        level = self.workload.blocks[block].level
+        single = self.__shared.get(level, self.sensitivity(block).single)
         noise = Gaussian.for_rho(rho, squared_sensitivity=single**2)
         return self.__buy_cells((block,), [slice(query, query + 1)], noise, step)
 

@@ -10,6 +10,7 @@ from typing import Any
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy.accounting import Accounting, delta_from, rho_from
 from kinfolk.privacy.amounts import from_text, to_text
+from kinfolk.privacy.paper import check_unit
 from kinfolk.queries.units import Unit, UnitTerms
 
 
@@ -48,6 +49,7 @@ class Terms:
                 f"{self.epsilon!r}, delta = {self.delta!r} ({self.accounting} accounting reaches "
                 f"delta = {reached!r}). Take rho from `rho_from`."
             )
+        check_unit(self.unit, self.accounting)
 
     @classmethod
     def promise(
@@ -77,6 +79,7 @@ class Terms:
             **asdict(self.unit),
             "unit": self.unit.unit.value,
             "public": list(self.unit.public),
+            "unprotected": list(self.unit.unprotected),
             "epsilon": self.epsilon,
             "delta": self.delta,
             "rho": to_text(self.rho),
@@ -94,6 +97,7 @@ class Terms:
             neighbours=described["neighbours"],
             protects=described["protects"],
             public=tuple(described["public"]),
+            unprotected=tuple(described["unprotected"]),
         )
         return cls(
             unit=unit,

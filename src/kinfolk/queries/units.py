@@ -71,8 +71,12 @@ class Unit(StrEnum):
         group_table: str = "households",
         individual_table: str = "persons",
         roles: bool = False,
+        derived: bool = True,
     ) -> UnitTerms:
         """The unit spelled out for one schema; `roles` says whether members have roles.
+
+        `derived` says whether a group's attributes that are computed from its members are taken to
+        change with them. Without it, the promise is for changes that leave them as they are.
 
         >>> print(Unit.GROUP.within(max_size=9).neighbours)
         Replace one whole household by any other household of 1 to 9 members.
@@ -97,18 +101,21 @@ class Unit(StrEnum):
                     domain,
                 ),
             )
+        where = "" if derived else f", where no attribute of a {group} is computed from them"
+        kept = ", except attributes derived from its members" if derived else ""
+        public = ", except those derived from its members" if derived else ""
         return UnitTerms(
             unit=self,
             name=member,
-            neighbours=f"Replace the attributes of one {member} in place; every {group} keeps its "
-            f"size and its own attributes, except attributes derived from its members.",
+            neighbours=f"Replace the attributes of one {member} in place{where}; every {group} "
+            f"keeps its size and its own attributes{kept}.",
             protects=f"the attributes of one {member}",
             public=(
                 f"the number of {group_table} kept",
                 f"the number of {individual_table}",
                 f"the size of every {group}",
                 *((f"the role of every {member}",) if roles else ()),
-                f"the own attributes of every {group}, except those derived from its members",
+                f"the own attributes of every {group}{public}",
                 f"the maximum size, {max_size}",
                 domain,
             ),
@@ -134,6 +141,8 @@ class UnitTerms:
     """What is protected."""
     public: tuple[str, ...]
     """What is treated as public: the guarantee says nothing about it."""
+    unprotected: tuple[str, ...] = ()
+    """What a reader might take to be protected and is not; said where the paper's claim is used."""
 
 
 def singular(table: str) -> str:

@@ -1,0 +1,113 @@
+"""`kinfolk evaluate`: what synthetic tables keep of the real ones. NOT PRIVATE."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kinfolk.cli.screen import say, table, tell
+from kinfolk.errors import KinfolkError
+from kinfolk.schema import Schema
+
+if TYPE_CHECKING:
+    from kinfolk.report import Evaluation
+
+HELP = """Judge synthetic tables against the real ones. NOT PRIVATE.
+
+SCHEMA is a schema.yaml. --real names the real HOUSEHOLDS and PERSONS (CSV, Parquet or Arrow); flat
+data, a schema without `group`, takes one file. --synthetic names a folder with the synthetic
+tables, called as in the schema (households.csv or households.parquet, ...). They may come from any
+tool: groups that do not hang together are counted and left out; values outside the schema are
+refused.
+
+Writes metrics.json and report.html, one page that works offline. Both hold true figures of the real
+data: keep them where the real data is.
+
+\b
+Example:
+  kinfolk evaluate schema.yaml --real households.csv persons.csv --synthetic release -o report
+"""
+
+
+@click.command(
+    name="evaluate",
+    help=HELP,
+    short_help="Judge synthetic tables against the real ones (not private).",
+    options_metavar="",
+)
+@click.argument(
+    "schema",
+    type=click.Path(path_type=Path),
+    metavar="SCHEMA --real HOUSEHOLDS PERSONS --synthetic DIR -o REPORT_DIR",
+)
+@click.option(
+    "--real",
+    "first",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="HOUSEHOLDS PERSONS",
+    help="The real tables, groups first.",
+)
+# An option of click takes a fixed number of words; the second file comes as an argument.
+@click.argument("rest", nargs=-1, type=click.Path(path_type=Path), metavar="")
+@click.option(
+    "--synthetic",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="DIR",
+    help="The folder with the synthetic tables.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="REPORT_DIR",
+    help="The folder to write into.",
+)
+def evaluate_command(
+    schema: Path, first: Path, rest: tuple[Path, ...], synthetic: Path, output: Path
+) -> None:
+    """See HELP."""
+    # Imported here because it brings the compiled counting along, which other commands do without.
+    from kinfolk.report import evaluate
+
+    declared = Schema.from_yaml(schema)
+    names, given = declared.table_names, (first, *rest)
+    if len(given) != len(names):
+        raise KinfolkError(
+            f"--real names {len(given)} file{'s' if len(given) != 1 else ''}, but the schema has "
+            f"{len(names)} table{'s' if len(names) != 1 else ''}. "
+            f"Name one file for each, in this order: {', '.join(names)}."
+        )
+    real = dict(zip(names, given, strict=True))
+    found = evaluate(declared, real=real, synthetic=synthetic, stage=tell)
+    written = found.write(output)
+    summarise(found)
+    for path in written.values():
+        say(f"Wrote {path}")
+    say("\nNOT PRIVATE: both files hold true figures of the real data. Do not publish them.")
+
+
+def summarise(found: Evaluation) -> None:
+    """Print the errors of each level, and what was left out."""
+    comparison = found.comparison
+    rows = [
+        [name, f"{one.queries:,}", f"{one.max:.4g}", f"{one.mean:.4g}", f"{one.p95:.4g}"]
+        for name, one in comparison.families.items()
+    ]
+    second = comparison.second_survey["all"]
+    rows.append(
+        ["second real survey", "", f"{second.max:.4g}", f"{second.mean:.4g}", f"{second.p95:.4g}"]
+    )
+    table("Errors on shares", ["queries", "number", "max", "mean", "19 of 20 within"], rows)
+    one = comparison.integrity
+    if not one.sound:
+        say(
+            f"Of {one.groups_read:,} synthetic groups and {one.people_read:,} people, "
+            f"{one.groups:,} and {one.people:,} were compared; the report says what was wrong with "
+            "the others."
+        )
+    say()

@@ -1,0 +1,130 @@
+"""`kinfolk plan`: what a run would do, without data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kinfolk.cli.screen import err, say, table
+from kinfolk.cli.telling import PROMISE, SETTINGS, given, options
+from kinfolk.schema import Schema
+
+if TYPE_CHECKING:
+    from kinfolk.release.planning import Family, Outlook
+
+HELP = """Say what a run would do: how many queries, how much noise, how long, with how much memory.
+
+No data is needed or read, and nothing is spent. The method works for a moment on made-up groups of
+the same schema, to see how fast this machine is.
+
+\b
+Example:
+  kinfolk plan schema.yaml --groups 87453 --unit household --epsilon 1 --delta 1e-9
+"""
+
+
+@click.command(name="plan", help=HELP, short_help="Say what a run would do, without data.")
+@click.argument("schema", type=click.Path(path_type=Path))
+@click.option("--groups", type=int, required=True, help="How many groups the data has.")
+@click.option("--people", type=int, help="How many people it has.  [default: about 2.5 to a group]")
+@options(*PROMISE, *SETTINGS)
+def plan_command(
+    schema: Path,
+    groups: int,
+    people: int | None,
+    unit: str,
+    epsilon: float,
+    delta: float,
+    accounting: str,
+    method: str | None,
+    **settings: Any,
+) -> None:
+    """See HELP."""
+    # Imported here because it brings the compiled loops along, which other commands do without.
+    from kinfolk.methods.registry import method_named
+    from kinfolk.privacy.accounting import Accounting
+    from kinfolk.privacy.curator import Promise
+    from kinfolk.release.fitting import parse_unit
+    from kinfolk.release.planning import plan
+
+    declared = Schema.from_yaml(schema)
+    promise = Promise(
+        unit=parse_unit(declared, unit),
+        epsilon=epsilon,
+        delta=delta,
+        accounting=Accounting.parse(accounting),
+    )
+    chosen = method_named(method, **given(settings))
+    with err.status("Trying it on made-up groups"):
+        outlook = plan(declared, chosen, promise, groups=groups, people=people)
+    _show(outlook, chosen.name, groups)
+
+
+def _show(outlook: Outlook, method: str, groups: int) -> None:
+    rows = [
+        [
+            family.name,
+            f"{family.marginals:,}",
+            f"{family.queries:,}",
+            _range(family, 1, ",.1f"),
+            _range(family, family.total, ".3%"),
+        ]
+        for family in outlook.families
+    ]
+    rows.append(
+        [
+            "all",
+            f"{sum(family.marginals for family in outlook.families):,}",
+            f"{sum(family.queries for family in outlook.families):,}",
+            "",
+            "",
+        ]
+    )
+    table("Queries", ["family", "marginals", "queries", "noise in counts", "as a share"], rows)
+    if outlook.families[0].noise is not None:
+        say(
+            "Noise: the standard deviation of a measured query, of the least and the most "
+            "sensitive one;"
+        )
+        say(f"as a share of {groups:,} groups, or of {outlook.people:,} people (--people).")
+    say()
+    say(f"Method        {method}, with a budget of rho = {float(outlook.rho):.4g}")
+    say(f"Compositions  {outlook.compositions:,}")
+    if outlook.parameters is not None:
+        say(f"Parameters    {outlook.parameters:,}")
+    fits = "mwem and pep can list them" if outlook.explicit else "too many for mwem and pep"
+    size = f"{outlook.universe:,}" if outlook.universe < 10**12 else f"{_rounded(outlook.universe)}"
+    say(f"Universe      {size} possible groups: {fits}")
+    if outlook.expected is not None:
+        say(f"Memory        about {outlook.expected.peak_bytes / 2**20:,.0f} MB at the peak")
+        say(
+            f"Time          about {_duration(outlook.expected.counting_seconds)} of counting and "
+            f"{_duration(outlook.expected.fitting_seconds)} of fitting on this machine"
+        )
+
+
+def _range(family: Family, unit: int, form: str) -> str:
+    """The least and the most noise, once if they are the same."""
+    if family.noise is None:
+        return ""
+    return " to ".join(dict.fromkeys(format(sigma / unit, form) for sigma in family.noise))
+
+
+def _rounded(number: int) -> str:
+    """A number that no float can hold, in powers of ten."""
+    digits = len(str(number)) if number < 10**4000 else int(number.bit_length() * 0.30103) + 1
+    return f"about 10^{digits - 1}"
+
+
+def _duration(seconds: float) -> str:
+    """Time in words.
+
+    >>> [_duration(seconds) for seconds in (0.4, 59, 150, 9000)]
+    ['1 second', '59 seconds', '2.5 minutes', '2.5 hours']
+    """
+    if seconds < 90:
+        whole = max(1, round(seconds))
+        return f"{whole} second{'s' if whole > 1 else ''}"
+    return f"{seconds / 60:.1f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"

@@ -1,0 +1,136 @@
+"""What the commands that fit a model are told, and how they show that they are at work."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from kinfolk.cli.screen import err, progress, tell
+
+if TYPE_CHECKING:
+    from kinfolk.methods.method import Progress
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+SETTINGS = (
+    click.option("--rounds", type=int, help="How many queries are chosen and measured."),
+    click.option(
+        "--alpha",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        help="How a round's budget is split: more for choosing, less for measuring.",
+    ),
+    click.option("--components", type=int, help="How many distributions are mixed."),
+    click.option("--learning-rate", type=float, help="The size of a step."),
+    click.option("--max-iterations", type=int, help="Steps after a measurement, at most."),
+    click.option("--noise", help="Of hpd-gen: fixed or resampled."),
+)
+"""What a method can be told; one that does not belong to it is refused."""
+
+PROMISE = (
+    click.option(
+        "--unit", required=True, help="Whom to protect: household, person, or a table's name."
+    ),
+    click.option("--epsilon", type=float, required=True, help="The promise: smaller is stronger."),
+    click.option(
+        "--delta",
+        type=float,
+        required=True,
+        help="The promise: far below one in the number of people, such as 1e-9.",
+    ),
+    click.option("--method", help="How to make the model; an unknown name lists all."),
+    click.option(
+        "--accounting",
+        default="zcdp",
+        show_default=True,
+        help="zcdp, or paper for the paper's own arithmetic.",
+    ),
+)
+"""What every command that spends, or plans to, has to be told."""
+
+FORMAT = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["csv", "parquet"]),
+    default="csv",
+    show_default=True,
+    help="Of the tables.",
+)
+GROUPS = click.option(
+    "--groups", type=int, help="How many groups to draw.  [default: as many as the data has]"
+)
+INTO_FOLDER = click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="The folder to write into.",
+)
+FORCE = click.option("--force", is_flag=True, help="Overwrite what is there; never a ledger.")
+
+
+LABELS = {"stopping": "Stopping after this step (Ctrl-C again: at once);"}
+"""What a stage is called, where that is not its name."""
+EVERY = 30.0
+"""Seconds between two lines of a log."""
+
+
+def options(*several: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Several options at once, in the order in which help shows them."""
+
+    def add(command: Command) -> Command:
+        for option in reversed(several):
+            command = option(command)
+        return command
+
+    return add
+
+
+def given(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings that somebody has set."""
+    return {name: value for name, value in settings.items() if value is not None}
+
+
+@contextmanager
+def stages() -> Iterator[Progress]:
+    """Shows stage after stage on stderr: a bar with the time left, or a line now and then."""
+    if not err.is_terminal:
+        yield _lines()
+        return
+    with progress("Starting", None) as bar:
+        stage = ""
+
+        def show(doing: str, done: int, total: int) -> None:
+            nonlocal stage
+            if doing not in (stage, "stopping"):
+                for task in bar.task_ids:
+                    bar.remove_task(task)
+                # Of counting only the beginning and the end are known.
+                bar.add_task("", total=total if total > 1 else None)
+                stage = doing
+            description = _label(doing, done, total)
+            bar.update(bar.task_ids[0], description=description, completed=done)
+
+        yield show
+
+
+def _lines() -> Progress:
+    """For a log: says where the run is every half minute."""
+    said = time.monotonic()
+
+    def show(doing: str, done: int, total: int) -> None:
+        nonlocal said
+        if time.monotonic() - said >= EVERY:
+            said = time.monotonic()
+            tell(_label(doing, done, total))
+
+    return show
+
+
+def _label(doing: str, done: int, total: int) -> str:
+    label = LABELS.get(doing, doing.capitalize())
+    return f"{label} {done:,} of {total:,}" if total > 1 else label

@@ -1,0 +1,187 @@
+"""Everything that is compared, gathered in one value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from kinfolk.data.encoded import Cleaning, Encoded
+from kinfolk.data.tables import TableLike
+from kinfolk.evaluation import distributions, draws, pairs
+from kinfolk.evaluation.copies import Copies, copies
+from kinfolk.evaluation.distributions import Distribution, Shown, TwoWay
+from kinfolk.evaluation.errors import (
+    COMMON,
+    Answer,
+    Answers,
+    AttributeErrors,
+    SetErrors,
+    Summary,
+    by_attribute,
+)
+from kinfolk.evaluation.pairs import PairTable, Tie
+from kinfolk.evaluation.sources import Integrity, find_tables, read_real, read_synthetic
+from kinfolk.queries.counting import Counter
+from kinfolk.queries.workload import Workload
+from kinfolk.schema import Schema
+
+FORMAT = "kinfolk metrics 1"
+
+NOTICE = (
+    "NOT PRIVATE: these are true figures of the real data. Keep them with the real data; do not "
+    "publish them."
+)
+
+Stage = Callable[[str], None]
+"""Told what is being done."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Comparison:
+    """Synthetic tables beside the real ones. NOT PRIVATE: it holds exact answers."""
+
+    schema: Schema
+    real: tuple[int, int]
+    """Groups and people that were compared."""
+    synthetic: tuple[int, int]
+    cleaning: Cleaning
+    """What the schema's rules left out of the real tables."""
+    integrity: Integrity
+    """Whether the synthetic tables hang together."""
+    families: Mapping[str, Summary]
+    """The errors of each level of the workload, and of all queries."""
+    common: Mapping[str, Summary]
+    """The same for answers that are at least COMMON in truth."""
+    second_survey: Mapping[str, Summary]
+    """The errors of real groups drawn with replacement: what chance alone does."""
+    second_common: Summary
+    """The same for all answers that are at least COMMON in truth."""
+    sets: tuple[SetErrors, ...]
+    attributes: tuple[AttributeErrors, ...]
+    worst: tuple[Answer, ...]
+    sizes: Distribution
+    compositions: Distribution | None
+    shown: tuple[Shown, ...]
+    """The attributes as one-way, two-way and pair tables show them."""
+    one_way: tuple[Distribution, ...]
+    two_way: tuple[TwoWay, ...]
+    ties: tuple[Tie, ...]
+    pairs: tuple[PairTable, ...]
+    copies: Copies
+
+    @property
+    def metrics(self) -> dict[str, Any]:
+        """What metrics.json holds."""
+        families = {name: asdict(summary) for name, summary in self.families.items()}
+        distances = zip(self.shown, self.one_way, strict=True)
+        return {
+            "format": FORMAT,
+            "private": False,
+            "notice": NOTICE,
+            **families,
+            "queries": self.families["all"].queries,
+            "common": {name: asdict(summary) for name, summary in self.common.items()},
+            "second_survey": {name: asdict(one) for name, one in self.second_survey.items()},
+            "real": dict(zip(("groups", "people"), self.real, strict=True)),
+            "synthetic": dict(zip(("groups", "people"), self.synthetic, strict=True)),
+            "cleaning": asdict(self.cleaning),
+            "integrity": {"sound": self.integrity.sound, **asdict(self.integrity)},
+            "copies": asdict(self.copies),
+            "sizes": _distribution(self.sizes),
+            "compositions": _distribution(self.compositions) if self.compositions else None,
+            "one_way": {one.name: found.distance for one, found in distances},
+            "two_way": [
+                {
+                    "attributes": [self.shown[table.rows].name, self.shown[table.columns].name],
+                    "distance": table.distance,
+                    "second_survey": table.chance,
+                }
+                for table in self.two_way
+            ],
+            "within_groups": [
+                {
+                    "pair": self.ties[table.tie].name,
+                    "attribute": self.shown[table.attribute].name,
+                    "distance": table.distance,
+                    "second_survey": table.chance,
+                    "same_real": table.same[0],
+                    "same_synthetic": table.same[1],
+                }
+                for table in self.pairs
+            ],
+            "attributes": [asdict(one) for one in self.attributes],
+            "attribute_sets": [asdict(one) for one in self.sets],
+            "worst": [asdict(one) for one in self.worst],
+        }
+
+
+def _distribution(found: Distribution) -> dict[str, Any]:
+    return {"distance": found.distance, **asdict(found)}
+
+
+def compare(
+    schema: Schema,
+    *,
+    real: Mapping[str, TableLike],
+    synthetic: Mapping[str, TableLike] | str | Path,
+    workload: Workload | None = None,
+    stage: Stage | None = None,
+) -> Comparison:
+    """Compare synthetic tables with the real ones, on the schema's workload and beyond it.
+
+    Tables are files or data frames by the schema's names; `synthetic` may also be a folder that
+    holds them. NOT PRIVATE: nothing of the result may leave the place where the real data is.
+
+    >>> from kinfolk.datasets import load_detroit
+    >>> schema, tables = load_detroit()
+    >>> workload = Workload.of(schema, k=1)
+    >>> found = compare(schema, real=tables, synthetic=tables, workload=workload)
+    >>> found.families["all"].max, found.copies.synthetic_in_real
+    (0.0, 1.0)
+    """
+    tell = stage or (lambda words: None)
+    asked = Workload.of(schema) if workload is None else workload
+    tell("Reading the tables")
+    if isinstance(synthetic, str | Path):
+        synthetic = find_tables(schema, Path(synthetic))
+    truth = read_real(schema, real)
+    made, integrity = read_synthetic(schema, synthetic)
+    tell(f"Counting {asked.size:,} queries")
+    counts = _counted(truth, asked)
+    answers = Answers.of(counts, _counted(made, asked))
+    again = draws.second_survey(truth)
+    second = Answers.of(counts, _counted(again, asked))
+    tell("Comparing distributions")
+    sets = answers.sets()
+    shown = distributions.shown_attributes(truth)
+    ties = pairs.ties_of(schema)
+    return Comparison(
+        schema=schema,
+        real=(truth.groups, truth.people),
+        synthetic=(made.groups, made.people),
+        cleaning=truth.cleaning,
+        integrity=integrity,
+        families=answers.families(),
+        common=answers.families(at_least=COMMON),
+        second_survey=second.families(),
+        second_common=second.families(at_least=COMMON)["all"],
+        sets=sets,
+        attributes=by_attribute(sets),
+        worst=answers.worst(),
+        sizes=distributions.sizes(truth, made),
+        compositions=distributions.compositions(truth, made),
+        shown=shown,
+        one_way=distributions.one_way(shown, real=truth, synthetic=made),
+        two_way=distributions.two_way(shown, real=truth, synthetic=made, second=again),
+        ties=ties,
+        pairs=pairs.pair_tables(ties, shown, real=truth, synthetic=made, second=again),
+        copies=copies(truth, made),
+    )
+
+
+def _counted(data: Encoded, workload: Workload) -> Counter:
+    counter = Counter(workload)
+    counter.add(data)
+    return counter

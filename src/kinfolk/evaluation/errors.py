@@ -1,0 +1,226 @@
+"""How far the answers of two datasets lie apart, query by query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from kinfolk.evaluation.names import attribute_names
+from kinfolk.queries.counting import Counter
+from kinfolk.queries.english import describe
+from kinfolk.queries.workload import Block, Workload
+from kinfolk.schema import Schema
+from kinfolk.schema.names import AttributeNames
+from kinfolk.schema.schema import LEVELS
+
+Floats = npt.NDArray[np.float64]
+
+COMMON = 0.01
+"""Answers of at least this share are called common: most cells of a large workload are near 0."""
+
+BANDS = (0.0001, 0.001, 0.005, 0.01, 0.05)
+"""Where the bands of the errors' distribution end; the last one is open."""
+
+WORST = 120
+"""Queries of each level that are kept one by one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summary:
+    """The absolute errors of some queries, on shares from 0 to 1.
+
+    >>> Summary.of(np.array([0.0, 0.1, 0.2, 0.5])).mean
+    0.2
+    """
+
+    queries: int
+    max: float
+    mean: float
+    p95: float
+    """Nineteen of twenty errors are at most this."""
+    p90: float
+    """Nine of ten errors are at most this."""
+    median: float
+    bands: tuple[int, ...]
+    """How many errors lie in each band of `BANDS`."""
+
+    @classmethod
+    def of(cls, errors: Floats) -> Summary:
+        """Summarise absolute errors, (queries,); there may be none."""
+        if not len(errors):
+            return cls(
+                queries=0, max=0, mean=0, p95=0, p90=0, median=0, bands=(0,) * (len(BANDS) + 1)
+            )
+        # An error that was really made: no value between two of them.
+        median, p90, p95 = np.quantile(errors, [0.5, 0.9, 0.95], method="inverted_cdf")
+        bands = np.bincount(np.searchsorted(BANDS, errors, side="right"), minlength=len(BANDS) + 1)
+        return cls(
+            queries=len(errors),
+            max=float(errors.max()),
+            mean=float(errors.mean()),
+            p95=float(p95),
+            p90=float(p90),
+            median=float(median),
+            bands=tuple(bands.tolist()),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetErrors:
+    """The errors of one block: all queries over one set of attributes."""
+
+    family: str
+    relation: str | None
+    attributes: tuple[str, ...]
+    """The group's and the person's own."""
+    relative: tuple[str, ...]
+    """The relative's, at the relation level."""
+    queries: int
+    max: float
+    mean: float
+    p95: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttributeErrors:
+    """The errors of all queries that name one attribute."""
+
+    attribute: str
+    queries: int
+    max: float
+    mean: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """One query with both answers."""
+
+    query: int
+    """Its number in the workload."""
+    family: str
+    relation: str | None
+    attributes: tuple[str, ...]
+    question: str
+    """What it asks, in words."""
+    real: float
+    synthetic: float
+    error: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Answers:
+    """The answers of a workload on both sides: shares of groups or of people, (queries,) each."""
+
+    workload: Workload
+    real: Floats
+    other: Floats
+
+    @classmethod
+    def of(cls, real: Counter, other: Counter) -> Answers:
+        """From exact counts."""
+        return cls(workload=real.workload, real=shares(real), other=shares(other))
+
+    @cached_property
+    def errors(self) -> Floats:
+        """(queries,) absolute errors."""
+        return np.abs(self.real - self.other)
+
+    def families(self, *, at_least: float = 0.0) -> dict[str, Summary]:
+        """Each level of the workload, then `all`; only answers `at_least` so large in truth."""
+        errors, kept = self.errors, self.real >= at_least
+        level = _levels(self.workload)
+        found = {
+            name: Summary.of(errors[kept & (level == index)])
+            for index, name in enumerate(LEVELS)
+            if name in {block.level for block in self.workload.blocks}
+        }
+        return {**found, "all": Summary.of(errors[kept])}
+
+    def sets(self) -> tuple[SetErrors, ...]:
+        """Every block, the largest error first."""
+        errors = self.errors
+        found = []
+        for block, place in self.workload.slices():
+            summary = Summary.of(errors[place])
+            own, relative = _named(self.workload.schema, block)
+            found.append(
+                SetErrors(
+                    family=block.level,
+                    relation=block.relation,
+                    attributes=own,
+                    relative=relative,
+                    queries=summary.queries,
+                    max=summary.max,
+                    mean=summary.mean,
+                    p95=summary.p95,
+                )
+            )
+        return tuple(sorted(found, key=lambda one: -one.max))
+
+    def worst(self, number: int = WORST) -> tuple[Answer, ...]:
+        """The queries with the largest errors of every level, the largest first."""
+        errors, level = self.errors, _levels(self.workload)
+        chosen: list[int] = []
+        for index in range(len(LEVELS)):
+            queries = np.flatnonzero(level == index)
+            # Ties go to the query that comes first, so that the list does not depend on chance.
+            chosen += queries[np.argsort(-errors[queries], kind="stable")[:number]].tolist()
+        chosen.sort(key=lambda query: -errors[query])
+        return tuple(self._answer(query) for query in chosen)
+
+    def _answer(self, index: int) -> Answer:
+        query = self.workload.query(index)
+        own, relative = _named(self.workload.schema, query.block)
+        return Answer(
+            query=index,
+            family=query.block.level,
+            relation=query.block.relation,
+            attributes=tuple(dict.fromkeys((*own, *relative))),
+            question=describe(self.workload.schema, query),
+            real=float(self.real[index]),
+            synthetic=float(self.other[index]),
+            error=float(self.errors[index]),
+        )
+
+
+def by_attribute(sets: tuple[SetErrors, ...]) -> tuple[AttributeErrors, ...]:
+    """The errors of the queries that name each attribute, the largest mean first."""
+    found: dict[str, list[SetErrors]] = {}
+    for one in sets:
+        for name in dict.fromkeys((*one.attributes, *one.relative)):
+            found.setdefault(name, []).append(one)
+    listed = []
+    for name, those in found.items():
+        queries = sum(one.queries for one in those)
+        listed.append(
+            AttributeErrors(
+                attribute=name,
+                queries=queries,
+                max=max(one.max for one in those),
+                mean=sum(one.mean * one.queries for one in those) / queries,
+            )
+        )
+    return tuple(sorted(listed, key=lambda one: -one.mean))
+
+
+def shares(counter: Counter) -> Floats:
+    """Counts as shares: of groups at the group level, of people at the others."""
+    per_group = _levels(counter.workload) == LEVELS.index("group")
+    return counter.counts / np.where(per_group, counter.groups, counter.people)
+
+
+def _levels(workload: Workload) -> npt.NDArray[np.int64]:
+    """(queries,) the level of every query, as an index."""
+    levels = [LEVELS.index(block.level) for block in workload.blocks]
+    return np.repeat(levels, [block.cells for block in workload.blocks])
+
+
+def _named(schema: Schema, block: Block) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of a block's own attributes and of the relative's."""
+    names, first = attribute_names(schema), AttributeNames(schema).first_individual
+    own = (*block.group, *(first + position for position in block.individual))
+    relative = tuple(first + position for position in block.relative)
+    return tuple(names[p] for p in own), tuple(names[p] for p in relative)

@@ -1,0 +1,175 @@
+"""Within groups: one attribute of two people who belong together, in both datasets.
+
+Couples of the same education, parents and the ages of their children: what a method loses first.
+With relations, the pairs are those that the schema relates; without, all members of a group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from kinfolk.data.encoded import Encoded
+from kinfolk.evaluation.distributions import Shown, distance
+from kinfolk.schema import Attribute, Numeric, Schema
+
+Ints = npt.NDArray[np.int64]
+
+CHUNK = 65_536
+"""Groups whose members are paired at a time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tie:
+    """Who is paired with whom, by role; without roles, everybody in a group with everybody."""
+
+    name: str
+    pairs: tuple[tuple[str, str], ...]
+    """(role of the one, role of the other); empty means all pairs of members."""
+    rows: str
+    """Who the one is, in words."""
+    columns: str
+    """Who the other is."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairTable:
+    """Counts of pairs: the one's category by row, the other's by column."""
+
+    tie: int
+    """Position in the list of ties."""
+    attribute: int
+    """Position in the list of attributes."""
+    real: tuple[int, ...]
+    synthetic: tuple[int, ...]
+    distance: float
+    chance: float
+    """The distance of a second survey of the same size from the real pairs."""
+    same: tuple[float, float]
+    """The share of pairs in the same category: real, synthetic."""
+    gap: tuple[float, float] | None
+    """The one's number less the other's on average, from the middles of bins; numbers only."""
+
+
+def ties_of(schema: Schema) -> tuple[Tie, ...]:
+    """The relations, each direction once; without relations, all members of a group.
+
+    >>> from kinfolk.datasets import load_schema
+    >>> [(tie.name, tie.rows, tie.columns) for tie in ties_of(load_schema("detroit"))]
+    [('married_to', 'head', 'spouse'), ('has_child', 'head or spouse', 'child')]
+    """
+    if schema.size_limit < 2:
+        return ()
+    if not schema.relations:
+        return (Tie(name="members", pairs=(), rows="one member", columns="another member"),)
+    found: list[Tie] = []
+    seen: set[frozenset[tuple[str, str]]] = set()
+    for name, given in schema.relations.items():
+        pairs = tuple(
+            pair
+            for i, pair in enumerate(given)
+            if pair[0] == pair[1] or pair[::-1] not in given[:i]
+        )
+        # The same pairs seen from the other side show nothing new.
+        if frozenset(pairs) in seen or frozenset(pair[::-1] for pair in pairs) in seen:
+            continue
+        seen.add(frozenset(pairs))
+        sides = [" or ".join(dict.fromkeys(side)) for side in zip(*pairs, strict=True)]
+        found.append(Tie(name=name, pairs=pairs, rows=sides[0], columns=sides[1]))
+    return tuple(found)
+
+
+def pair_tables(
+    ties: Sequence[Tie],
+    shown: Sequence[Shown],
+    *,
+    real: Encoded,
+    synthetic: Encoded,
+    second: Encoded,
+) -> tuple[PairTable, ...]:
+    """Every tie and individual attribute, those that differ most first."""
+    attributes = list(real.schema.individual_attributes.values())
+    first = len(shown) - len(attributes)
+    tables = []
+    for tie_at, tie in enumerate(ties):
+        for column, attribute in enumerate(attributes):
+            fold = shown[first + column]
+            counts = [pair_counts(data, tie, column, fold) for data in (real, synthetic, second)]
+            if not all(count.any() for count in counts[:2]):
+                continue
+            tables.append(
+                PairTable(
+                    tie=tie_at,
+                    attribute=first + column,
+                    real=tuple(counts[0].ravel().tolist()),
+                    synthetic=tuple(counts[1].ravel().tolist()),
+                    distance=distance(counts[0].ravel(), counts[1].ravel()),
+                    chance=distance(counts[0].ravel(), counts[2].ravel()),
+                    same=(_same(counts[0]), _same(counts[1])),
+                    gap=_gaps(attribute, counts[:2]) if tie.pairs else None,
+                )
+            )
+    return tuple(sorted(tables, key=lambda table: -table.distance))
+
+
+def pair_counts(data: Encoded, tie: Tie, attribute: int, shown: Shown) -> Ints:
+    """(categories, categories) how many pairs there are; without roles every pair both ways.
+
+    With C the (groups, categories) counts of the two sides, the pairs are C' C, and nobody is
+    paired with himself.
+    """
+    roles = data.schema.roles.names if data.schema.roles else ()
+    codes = shown.fold[data.individual[:, attribute].astype(np.int64)]
+    total = np.zeros((shown.size, shown.size))
+    for start in range(0, data.groups, CHUNK):
+        groups = range(start, min(start + CHUNK, data.groups))
+        if not tie.pairs:
+            members = _members(data, codes, groups, shown.size, None)
+            total += members.T @ members - np.diag(members.sum(axis=0))
+        for who, whom in tie.pairs:
+            ones = _members(data, codes, groups, shown.size, roles.index(who))
+            others = _members(data, codes, groups, shown.size, roles.index(whom))
+            total += ones.T @ others
+            if who == whom:
+                total -= np.diag(ones.sum(axis=0))
+    return np.rint(total).astype(np.int64)
+
+
+def _members(
+    data: Encoded, codes: Ints, groups: range, width: int, role: int | None
+) -> npt.NDArray[np.float64]:
+    """(groups, categories) how many members have each category, of one role or of all."""
+    people = slice(int(data.offsets[groups.start]), int(data.offsets[groups.stop]))
+    group = np.repeat(np.arange(len(groups)), data.sizes[groups.start : groups.stop])
+    cells = group * width + codes[people]
+    if role is not None and data.role is not None:
+        cells = cells[data.role[people] == role]
+    found = np.bincount(cells, minlength=len(groups) * width)
+    return found.reshape(len(groups), width).astype(np.float64)
+
+
+def _same(counts: Ints) -> float:
+    return float(np.trace(counts) / counts.sum())
+
+
+def _gaps(attribute: Attribute, counts: Sequence[Ints]) -> tuple[float, float] | None:
+    """The mean difference on both sides, for numbers without special categories among the pairs."""
+    if not isinstance(attribute, Numeric) or attribute.size != len(counts[0]):
+        return None
+    bins = len(attribute.bins) - 1
+    middles = np.array([_middle(attribute, code) for code in range(bins)])
+    difference = middles[:, None] - middles[None, :]
+    # Special values and blanks are no numbers: only pairs of two numbers have a gap.
+    numbers = [count[:bins, :bins] for count in counts]
+    if not all(number.any() for number in numbers):
+        return None
+    gaps = [float((difference * number).sum() / number.sum()) for number in numbers]
+    return gaps[0], gaps[1]
+
+
+def _middle(attribute: Numeric, code: int) -> float:
+    low, high = attribute.bounds(code)
+    return (low + high - 1) / 2 if attribute.integer else (low + high) / 2

@@ -1,0 +1,199 @@
+"""Where the two sides come from: the real tables as they are, the synthetic ones with their flaws.
+
+The real tables must fit the schema. Synthetic tables may come from any tool: groups that hang
+together wrongly are counted and left out, so that the rest can still be judged. Values outside
+the declared domain are refused on both sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kinfolk.data.encode import (
+    check_table_names,
+    encode,
+    encode_sources,
+    read_homes,
+    read_people,
+)
+from kinfolk.data.encoded import Encoded
+from kinfolk.data.linking import Links, link_tables
+from kinfolk.data.membership import UNKNOWN, read_roles
+from kinfolk.data.tables import Source, TableLike, UnreadableError
+from kinfolk.errors import DataError, KinfolkError, Problem
+from kinfolk.schema import Schema
+
+Mask = npt.NDArray[np.bool_]
+
+REAL = "the real tables do not fit the schema"
+SYNTHETIC = "the synthetic tables do not fit the schema"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Integrity:
+    """Whether synthetic tables hang together, and what was left out because they do not."""
+
+    groups_read: int
+    people_read: int
+    groups_repeated: int = 0
+    """Their id is blank, or another group has it too; left out."""
+    people_unlinked: int = 0
+    """Their group is not there, or its id is not unique; left out."""
+    groups_empty: int = 0
+    """Nobody belongs to them; left out."""
+    groups_breaking_roles: int = 0
+    """They lack a member their roles require, or have a second unique one; left out."""
+    groups_oversize: int = 0
+    """They are too large, or have too many of a role; dropped or cut as the schema says."""
+    people_outside_roles: int = 0
+    """Their role is not declared; left out, as the schema says."""
+    groups_outside_roles: int = 0
+    """Groups in which nobody has a declared role; left out."""
+    groups: int
+    """What was kept and compared."""
+    people: int
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing at all had to be left out."""
+        return (self.groups, self.people) == (self.groups_read, self.people_read)
+
+
+def find_tables(schema: Schema, directory: Path) -> dict[str, Path]:
+    """The tables of a folder: `<table>.csv` or `<table>.parquet`, by the schema's names."""
+    if not directory.is_dir():
+        raise KinfolkError(f"{directory}: there is no such folder. Check the path.")
+    found: dict[str, Path] = {}
+    for name in schema.table_names:
+        there = [
+            path for kind in ("csv", "parquet") if (path := directory / f"{name}.{kind}").exists()
+        ]
+        if not there:
+            raise KinfolkError(
+                f"{directory}: there is no {name}.csv and no {name}.parquet. Name the folder that "
+                "holds the synthetic tables, called as in the schema."
+            )
+        if len(there) > 1:
+            raise KinfolkError(
+                f"{directory}: there are both {there[0].name} and {there[1].name}. Remove the one "
+                "that is not meant."
+            )
+        found[name] = there[0]
+    return found
+
+
+def read_real(schema: Schema, tables: Mapping[str, TableLike]) -> Encoded:
+    """The real tables, which must fit the schema."""
+    try:
+        return encode(schema, tables)
+    except DataError as error:
+        raise DataError(REAL, error.problems) from None
+
+
+def read_synthetic(schema: Schema, tables: Mapping[str, TableLike]) -> tuple[Encoded, Integrity]:
+    """Synthetic tables without the groups that do not hang together, and how many those were."""
+    check_table_names(schema, tables)
+    problems: list[Problem] = []
+    try:
+        homes = read_homes(schema, tables[schema.group.table], problems) if schema.group else None
+        people = read_people(schema, tables[schema.individual.table], problems)
+    except DataError as error:
+        raise DataError(SYNTHETIC, error.problems) from None
+    except UnreadableError as error:
+        raise DataError(SYNTHETIC, [error.problem]) from None
+    if problems:
+        raise DataError(SYNTHETIC, problems)
+    found = Integrity(
+        groups_read=homes.rows if homes else people.rows,
+        people_read=people.rows,
+        groups=0,
+        people=0,
+    )
+    if homes is not None:
+        homes, people, found = _whole_groups(schema, homes, people, found)
+    try:
+        data = encode_sources(schema, homes, people, [])
+    except DataError as error:
+        raise DataError(SYNTHETIC, error.problems) from None
+    cleaning = data.cleaning
+    return data, replace(
+        found,
+        groups_oversize=cleaning.groups_oversize,
+        people_outside_roles=cleaning.people_outside_roles,
+        groups_outside_roles=cleaning.groups_outside_roles,
+        groups=data.groups,
+        people=data.people,
+    )
+
+
+def _whole_groups(
+    schema: Schema, homes: Source, people: Source, found: Integrity
+) -> tuple[Source, Source, Integrity]:
+    """Only groups with one good id, members, and the members their roles require."""
+    noted: list[Problem] = []
+    links = link_tables(schema, homes, people, noted)
+    roles = None
+    if links is not None and schema.roles is not None:
+        roles = read_roles(schema, people, noted)
+    if links is None or (roles is None and schema.roles is not None):
+        raise DataError(SYNTHETIC, noted)
+    repeated = _repeated(links)
+    inhabited = np.bincount(links.group_of[links.group_of >= 0], minlength=links.groups) > 0
+    empty = ~inhabited & ~repeated
+    sound = inhabited & ~repeated
+    broken = np.zeros(links.groups, bool)
+    if roles is not None:
+        broken = sound & _breaks_roles(schema, links, roles)
+    keep = sound & ~broken
+    linked = links.group_of >= 0
+    staying = linked & keep[links.group_of]
+    found = replace(
+        found,
+        groups_repeated=int(repeated.sum()),
+        people_unlinked=int((~(linked & sound[links.group_of])).sum()),
+        groups_empty=int(empty.sum()),
+        groups_breaking_roles=int(broken.sum()),
+    )
+    if not keep.any():
+        what = "no group is left: all of them hang together wrongly."
+        fix = f"Check the ids ({schema.individual.group_id}) and the roles."
+        raise DataError(SYNTHETIC, [*noted, Problem(where=people.name, what=what, fix=fix)])
+    return _kept(homes, keep), _kept(people, staying), found
+
+
+def _repeated(links: Links) -> Mask:
+    """(groups,) whose id is blank, or somebody else's too."""
+    codes = links.ids.dictionary_encode().indices if links.ids is not None else pa.array([])
+    codes = np.asarray(pc.fill_null(codes, -1).to_numpy(zero_copy_only=False), np.int64)
+    counts = np.bincount(codes[codes >= 0], minlength=1)
+    repeated: Mask = (codes < 0) | (counts[codes] > 1)
+    return repeated
+
+
+def _breaks_roles(schema: Schema, links: Links, roles: npt.NDArray[np.int64]) -> Mask:
+    """(groups,) which have too few members of a role, a second unique one, or one unknown."""
+    assert schema.roles is not None  # noqa: S101  (callers have checked)
+    linked = links.group_of >= 0
+    broken: Mask = np.zeros(links.groups, bool)
+    broken[links.group_of[linked & (roles == UNKNOWN)]] = True
+    for index, role in enumerate(schema.roles.roles.values()):
+        held = np.bincount(links.group_of[linked & (roles == index)], minlength=links.groups)
+        broken |= held < role.min
+        if role.max == 1:
+            broken |= held > 1
+    return broken
+
+
+def _kept(source: Source, mask: Mask) -> Source:
+    """Some of the rows."""
+    if mask.all():
+        return source
+    columns = {name: column.filter(pa.array(mask)) for name, column in source.columns.items()}
+    return replace(source, columns=columns, rows=int(mask.sum()), numbers=np.flatnonzero(mask))

@@ -1,0 +1,63 @@
+"""Every method by the name that `--method` takes, and what each can be told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from kinfolk.errors import KinfolkError
+from kinfolk.methods.fixed import FixedSettings
+from kinfolk.methods.gen import GenSettings
+from kinfolk.methods.method import Method
+from kinfolk.methods.paper import hpd_fixed, hpd_gen, mwem, pep
+
+DEFAULT = "hpd-fixed"
+"""What is used where no method is named."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """How a method is made."""
+
+    make: Callable[..., Method]
+    """Makes it from its settings; those not given have their defaults."""
+    settings: tuple[str, ...]
+    """What it can be told."""
+
+
+def _adaptive(make: Callable[..., Method], told: type) -> Entry:
+    """A method of rounds, with the settings of its learner."""
+    return Entry(make=make, settings=("rounds", "alpha", *(one.name for one in fields(told))))
+
+
+METHODS: Mapping[str, Entry] = {
+    "hpd-fixed": _adaptive(hpd_fixed, FixedSettings),
+    "hpd-gen": _adaptive(hpd_gen, GenSettings),
+    "mwem": Entry(make=mwem, settings=("rounds", "alpha", "max_iterations")),
+    "pep": Entry(make=pep, settings=("rounds", "alpha", "max_iterations")),
+}
+"""All methods."""
+
+
+def method_named(name: str | None = None, **settings: Any) -> Method:
+    """The method of that name, with settings of its own; what it cannot be told is refused.
+
+    >>> method_named("mwem", rounds=50).settings["rounds"]
+    50
+    >>> try:
+    ...     method_named("mwem", components=10)
+    ... except KinfolkError as error:
+    ...     print(error)
+    the method mwem has no components. It can be told: rounds, alpha, max_iterations.
+    """
+    chosen = DEFAULT if name is None else name
+    if chosen not in METHODS:
+        raise KinfolkError(f"no method is called {chosen!r}. There are: {', '.join(METHODS)}.")
+    entry = METHODS[chosen]
+    unknown = [setting for setting in settings if setting not in entry.settings]
+    if unknown:
+        raise KinfolkError(
+            f"the method {chosen} has no {unknown[0]}. It can be told: {', '.join(entry.settings)}."
+        )
+    return entry.make(**settings)

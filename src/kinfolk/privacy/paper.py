@@ -1,0 +1,116 @@
+"""What `accounting="paper"` charges for, and what it therefore does not promise.
+
+The paper says that neighbours differ in one individual row, and that a query then changes by at
+most 1/N_G (of groups) or 1/N_I (of people). That holds where the attributes of one individual are
+replaced in place and nothing about any group changes with them. Where a group attribute is computed
+from its members, the true sensitivity is that of the whole group, and the noise is too small. The
+paper's numbers are repeated here as they are, and the certificate says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from kinfolk.errors import KinfolkError
+from kinfolk.privacy.accounting import Accounting
+from kinfolk.queries.sensitivity import Sensitivity, workload_sensitivities
+from kinfolk.queries.units import Unit, UnitTerms, singular
+from kinfolk.queries.workload import Workload
+from kinfolk.schema import Schema
+
+
+def check_unit(unit: UnitTerms, accounting: Accounting) -> None:
+    """Refuse the paper's accounting for a whole group: the paper has no such guarantee."""
+    if accounting is Accounting.PAPER and unit.unit is Unit.GROUP:
+        raise KinfolkError(
+            f"accounting is 'paper' and the unit a whole {unit.name}. The paper guarantees nothing "
+            "for whole groups, only for one individual's attributes. Choose the unit 'individual', "
+            "or the accounting 'zcdp'."
+        )
+
+
+def unit_terms(schema: Schema, unit: Unit, accounting: Accounting) -> UnitTerms:
+    """The unit in the words of a schema, and what the paper's accounting leaves unprotected.
+
+    >>> from kinfolk.datasets import load_schema
+    >>> terms = unit_terms(load_schema("acs-red"), Unit.INDIVIDUAL, Accounting.PAPER)
+    >>> print(terms.unprotected[0])
+    the size and the own attributes of any household
+    """
+    tables = schema.table_names
+    paper = accounting is Accounting.PAPER
+    terms = unit.within(
+        max_size=schema.size_limit,
+        group_table=tables[0],
+        individual_table=tables[-1],
+        roles=schema.roles is not None,
+        derived=not paper,
+    )
+    if not paper or schema.group is None:
+        return terms
+    group, member = singular(tables[0]), singular(tables[-1])
+    unprotected = [
+        f"the size and the own attributes of any {group}",
+        f"which {group} a {member} belongs to: joining, leaving and moving",
+    ]
+    derived = [name for name, one in schema.group_attributes.items() if one.derived]
+    if derived:
+        unprotected.append(
+            f"a {member} whose attributes decide those of the {group} that are computed from its "
+            f"members ({', '.join(derived)}): their noise is too small, and the promise does not "
+            "hold"
+        )
+    return replace(terms, unprotected=tuple(unprotected))
+
+
+def charged_sensitivities(
+    workload: Workload,
+    unit: Unit,
+    accounting: Accounting,
+    *,
+    weights: npt.NDArray[np.int64] | None = None,
+) -> list[Sensitivity]:
+    """The sensitivity that each block is charged by; `weights` is (blocks, sizes + 1).
+
+    The paper's is that of one individual's attributes, derived attributes taken as they are: one
+    count, and for relations as many as one individual has a part in (two for `married to` and `has
+    child`, M_c for `has parent`).
+    """
+    group = workload.schema.group
+    if accounting is Accounting.PAPER and group is not None:
+        unchanging = {name: replace(one, derived=False) for name, one in group.attributes.items()}
+        schema = replace(workload.schema, group=replace(group, attributes=unchanging))
+        workload = replace(workload, schema=schema)
+    return workload_sensitivities(workload, unit, weights=weights)
+
+
+def shared_sensitivities(
+    workload: Workload, bounds: Sequence[Sensitivity], *, groups: int, people: int
+) -> dict[str, Fraction]:
+    """What one measured query is charged by in the paper, in counts, for each level.
+
+    The paper has one Delta, the largest change of any query as a share of all groups or people, and
+    adds noise for it whatever is measured. With group queries at hand, that is N_I / N_G counts of
+    people where one would do.
+
+    >>> from kinfolk.datasets import load_schema
+    >>> workload = Workload.of(load_schema("acs-red"), k=1)
+    >>> one = Sensitivity(single=1, l1=2, l2_squared=2)
+    >>> shared_sensitivities(workload, [one] * len(workload.blocks), groups=40, people=100)
+    {'group': Fraction(1, 1), 'individual': Fraction(5, 2)}
+    """
+    totals = {
+        block.level: max(groups if block.level == "group" else people, 1)
+        for block in workload.blocks
+    }
+    # As the curator does, a query that nobody can change is charged as if one count could.
+    delta = max(
+        Fraction(max(bound.single, 1), totals[block.level])
+        for block, bound in zip(workload.blocks, bounds, strict=True)
+    )
+    return {level: delta * total for level, total in totals.items()}

@@ -1,0 +1,152 @@
+"""What a run would do, worked out without data: queries, noise, memory and time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from kinfolk.errors import KinfolkError
+from kinfolk.methods.adaptive import PEOPLE_SHARE
+from kinfolk.methods.method import Method
+from kinfolk.methods.paper import AdaptiveMethod
+from kinfolk.models.layout import Layout
+from kinfolk.models.universe import LARGEST, distinct_size, universe_size
+from kinfolk.privacy.accounting import Accounting, rho_from
+from kinfolk.privacy.curator import Promise
+from kinfolk.privacy.mechanisms import round_shares, sigma_for
+from kinfolk.privacy.paper import charged_sensitivities, shared_sensitivities
+from kinfolk.queries.units import Unit
+from kinfolk.queries.workload import FAMILIES, Workload
+from kinfolk.release.rehearsal import Expected, rehearsal_promise, rehearse
+from kinfolk.schema import Schema
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """The queries of one level, or of one relation."""
+
+    name: str
+    marginals: int
+    queries: int
+    noise: tuple[float, float] | None
+    """The standard deviation of a measured query in counts: of the least and of the most sensitive.
+    None where the method does not say in advance."""
+    total: int
+    """All groups, or all people: noise in counts is a share of these."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outlook:
+    """What a run would do."""
+
+    families: tuple[Family, ...]
+    rho: Fraction
+    """The budget."""
+    people: int
+    """How many people the shares assume."""
+    compositions: int
+    parameters: int | None
+    """Numbers that a mixture holds; None for other models."""
+    universe: int
+    """How many different groups there can be, the order of members included."""
+    explicit: bool
+    """Whether so many can be listed, as mwem and pep must."""
+    expected: Expected | None
+    """What it takes on this machine; None if it was not tried."""
+
+
+def plan(
+    schema: Schema,
+    method: Method,
+    promise: Promise,
+    *,
+    groups: int,
+    people: int | None = None,
+    rehearsal: bool = True,
+) -> Outlook:
+    """Work out what a run would do with so many groups; the schema is all that it needs.
+
+    >>> from kinfolk.datasets import load_schema
+    >>> from kinfolk.methods.paper import hpd_fixed
+    >>> promise = Promise(unit=Unit.GROUP, epsilon=1.0, delta=1e-9)
+    >>> outlook = plan(
+    ...     load_schema("acs-red"), hpd_fixed(), promise, groups=10_000, rehearsal=False
+    ... )
+    >>> [(family.name, family.queries, round(family.noise[1], 1)) for family in outlook.families]
+    [('Q_G', 1333, 82.8), ('Q_I', 1333, 248.3)]
+    """
+    if groups < 1 or (people is not None and people < groups * schema.sizes[0]):
+        raise KinfolkError(
+            f"groups is {groups} and people {people}. Use at least one group, and at least "
+            f"{schema.sizes[0]} people in each."
+        )
+    assumed = people or round(groups * min(2.5, (schema.sizes[0] + schema.sizes[-1]) / 2))
+    workload = Workload.of(schema)
+    rho = rho_from(promise.epsilon, promise.delta, accounting=promise.accounting)
+    universe = universe_size(schema)
+    return Outlook(
+        families=_families(workload, method, promise, rho, groups=groups, people=assumed),
+        rho=rho,
+        people=assumed,
+        compositions=len(schema.compositions),
+        parameters=_parameters(schema, method.settings),
+        universe=universe,
+        explicit=distinct_size(schema) <= LARGEST,
+        expected=rehearse(schema, method, rehearsal_promise(promise), groups=groups, people=assumed)
+        if rehearsal
+        else None,
+    )
+
+
+def _parameters(schema: Schema, settings: Mapping[str, object]) -> int | None:
+    components, scheme = settings.get("components"), settings.get("scheme")
+    if not isinstance(components, int):
+        return None
+    return Layout.of(schema, scheme=scheme).parameters(components)  # type: ignore[arg-type]
+
+
+def _families(
+    workload: Workload, method: Method, promise: Promise, rho: Fraction, *, groups: int, people: int
+) -> tuple[Family, ...]:
+    sigmas = _sigmas(workload, method, promise, rho, groups=groups, people=people)
+    found: list[Family] = []
+    for level, relation in dict.fromkeys((b.level, b.relation) for b in workload.blocks):
+        blocks = [
+            index
+            for index, block in enumerate(workload.blocks)
+            if (block.level, block.relation) == (level, relation)
+        ]
+        of_blocks = [] if sigmas is None else [sigmas[index] for index in blocks]
+        found.append(
+            Family(
+                name=FAMILIES[level] + (f" {relation}" if relation else ""),
+                marginals=len(blocks),
+                queries=workload.count(level, relation),
+                noise=(min(of_blocks), max(of_blocks)) if of_blocks else None,
+                total=groups if level == "group" else people,
+            )
+        )
+    return tuple(found)
+
+
+def _sigmas(
+    workload: Workload, method: Method, promise: Promise, rho: Fraction, *, groups: int, people: int
+) -> list[float] | None:
+    """For each block, the noise of a measurement as the method plans it."""
+    if not isinstance(method, AdaptiveMethod):
+        return None
+    if promise.unit is Unit.GROUP:
+        rho -= rho * PEOPLE_SHARE
+    loop = method.loop
+    shares = round_shares(rho, rounds=loop.rounds, alpha=loop.alpha, accounting=promise.accounting)
+    bounds = charged_sensitivities(workload, promise.unit, promise.accounting)
+    shared: Mapping[str, Fraction] = {}
+    if promise.accounting is Accounting.PAPER:
+        shared = shared_sensitivities(workload, bounds, groups=groups, people=people)
+    singles = [
+        shared.get(block.level, Fraction(max(bound.single, 1)))
+        for block, bound in zip(workload.blocks, bounds, strict=True)
+    ]
+    known = {one: sigma_for(shares.measure, squared_sensitivity=one**2) for one in set(singles)}
+    return [known[one] for one in singles]

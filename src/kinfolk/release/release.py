@@ -1,0 +1,140 @@
+"""A release: a model that may be published, with the certificate that says why."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kinfolk.data.decode import decode
+from kinfolk.data.frames import to_frame
+from kinfolk.errors import KinfolkError
+from kinfolk.release.types import Types
+from kinfolk.sampling import Model, Written, sample_encoded, write_sample
+from kinfolk.sampling.drawing import check_groups, schema_of
+from kinfolk.schema import Schema
+
+CERTIFICATE = "privacy.json"
+"""What the certificate is called beside the tables."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Release:
+    """Everything that may leave the house. Tables are drawn from it without touching data.
+
+    >>> import kinfolk
+    >>> from kinfolk.datasets import load_detroit
+    >>> from kinfolk.schema import WorkloadSpec
+    >>> schema, tables = load_detroit()
+    >>> maker = kinfolk.Synthesizer(
+    ...     replace(schema, workload=WorkloadSpec(k=2)), unit="household", epsilon=1.0, delta=1e-9,
+    ...     method="hpd-fixed", rounds=2, components=10, max_iterations=2, seed=1,
+    ... )
+    >>> release = maker.fit(tables).release
+    >>> release
+    Release(hpd-fixed, epsilon = 1 and delta = 1e-09 for one household, NOT PRIVATE: seeded)
+    >>> release.sample(1000, seed=1)["households"].num_rows
+    1000
+    """
+
+    model: Model
+    """What groups are drawn from."""
+    certificate: Mapping[str, Any]
+    """What was promised, to whom, and how it was spent."""
+    groups: int
+    """How many groups the data had, which is public: as many are drawn by default."""
+    method: str
+    """The method's name."""
+    settings: Mapping[str, Any]
+    """What the method was told."""
+    types: Types = field(default_factory=dict)
+    """How columns are stored (Arrow), by table; what is not listed gets a natural type."""
+    frames: str = "pyarrow"
+    """The kind of tables that `sample` makes: those that were given, where any were."""
+    extra: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    """More arrays that belong to the model, all released."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """More about the model, as JSON, all released."""
+
+    @property
+    def schema(self) -> Schema:
+        """The schema of the tables."""
+        return schema_of(self.model)
+
+    @property
+    def private(self) -> bool:
+        """Whether the promise holds: not if any noise came from a seed."""
+        return self.certificate["private"] is True
+
+    def sample(
+        self, groups: int | None = None, *, seed: int | None = None, frames: str | None = None
+    ) -> dict[str, Any]:
+        """Draw so many groups, by default as many as the data had: tables by name.
+
+        The tables are of the kind that the model was fitted to, or what `frames` says: 'pandas',
+        'polars' or 'pyarrow'. A seed makes the draw repeatable, and costs no privacy.
+        """
+        rng = np.random.default_rng(checked_seed(seed))
+        encoded = sample_encoded(self.model, self._number(groups), rng=rng)
+        tables = decode(replace(encoded, types=self.types), rng=rng)
+        return {name: to_frame(table, frames or self.frames) for name, table in tables.items()}
+
+    def write(
+        self,
+        directory: str | os.PathLike[str],
+        *,
+        groups: int | None = None,
+        seed: int | None = None,
+        format: str = "csv",  # noqa: A002  (the name users know from the command line)
+        progress: Callable[[int], None] | None = None,
+    ) -> Written:
+        """Draw groups into `<table>.csv` or `<table>.parquet`, with the certificate beside them.
+
+        Memory does not grow with `groups`. `progress` is called with the groups written so far.
+        """
+        written = write_sample(
+            self.model,
+            self._number(groups),
+            directory,
+            rng=np.random.default_rng(checked_seed(seed)),
+            format=format,
+            progress=progress,
+            types=self.types,
+        )
+        path = Path(directory) / CERTIFICATE
+        partial = path.with_name(path.name + ".partial")
+        partial.write_text(json.dumps(self.certificate, indent=2) + "\n", encoding="utf-8")
+        partial.replace(path)
+        return written
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model file, all of it or nothing; `kinfolk.load` reads it back."""
+        from kinfolk.release.file import save
+
+        save(self, path)
+
+    def _number(self, groups: int | None) -> int:
+        number = self.groups if groups is None else groups
+        check_groups(number)
+        return number
+
+    def __repr__(self) -> str:
+        stated = self.certificate
+        seeded = "" if self.private else ", NOT PRIVATE: seeded"
+        return (
+            f"Release({self.method}, epsilon = {stated['epsilon']:g} and delta = "
+            f"{stated['delta']:.3g} for one {stated['unit_name']}{seeded})"
+        )
+
+
+def checked_seed(seed: int | None) -> int | None:
+    """The seed, if it is one."""
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
+        raise KinfolkError(f"seed: {seed!r} is not a whole number of at least 0.")
+    return seed

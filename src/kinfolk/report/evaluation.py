@@ -1,0 +1,98 @@
+"""`evaluate`: compare, then hand over figures and a page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kinfolk.data.tables import TableLike
+from kinfolk.errors import KinfolkError
+from kinfolk.evaluation.comparison import NOTICE, Comparison, Stage, compare
+from kinfolk.privacy.certificate import read_certificate
+from kinfolk.queries.workload import Workload
+from kinfolk.report.html import join, tag
+from kinfolk.report.page import page
+from kinfolk.report.sections import family_table
+from kinfolk.schema import Schema
+
+METRICS, REPORT, CERTIFICATE = "metrics.json", "report.html", "privacy.json"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Evaluation:
+    """Synthetic tables judged against the real ones. NOT PRIVATE."""
+
+    comparison: Comparison
+    certificate: Mapping[str, Any] | str | None = None
+    """What was promised, where the synthetic tables came with it; or why it cannot be read."""
+
+    @property
+    def metrics(self) -> dict[str, Any]:
+        """All figures, as metrics.json holds them."""
+        return self.comparison.metrics
+
+    def html(self) -> str:
+        """The report: one page that needs nothing else."""
+        return page(self.comparison, self.certificate)
+
+    def write(self, directory: str | Path) -> dict[str, Path]:
+        """Write metrics.json and report.html; returns where they are."""
+        target = Path(directory)
+        target.mkdir(parents=True, exist_ok=True)
+        contents = {
+            METRICS: json.dumps(self.metrics, indent=1) + "\n",
+            REPORT: self.html(),
+        }
+        for name, content in contents.items():
+            partial = target / f"{name}.partial"
+            partial.write_text(content, encoding="utf-8")
+            partial.replace(target / name)
+        return {name: target / name for name in contents}
+
+    def _repr_html_(self) -> str:
+        return join(tag("p", tag("strong", NOTICE)), family_table(self.comparison))
+
+    def __repr__(self) -> str:
+        total = self.comparison.families["all"]
+        return (
+            f"Evaluation({total.queries:,} queries, max error {total.max:.4g}, mean "
+            f"{total.mean:.4g}; NOT PRIVATE)"
+        )
+
+
+def evaluate(
+    schema: Schema,
+    *,
+    real: Mapping[str, TableLike],
+    synthetic: Mapping[str, TableLike] | str | Path,
+    workload: Workload | None = None,
+    stage: Stage | None = None,
+) -> Evaluation:
+    """Judge synthetic tables against the real ones, on the schema's workload and beyond it.
+
+    Tables are files or data frames by the schema's names; `synthetic` may also be a folder that
+    holds `<table>.csv` or `<table>.parquet`, and `privacy.json` where there is one. They may come
+    from any tool. NOT PRIVATE: nothing of the result may leave the place where the real data is.
+
+    >>> from kinfolk.datasets import load_detroit
+    >>> schema, tables = load_detroit()
+    >>> workload = Workload.of(schema, k=1)
+    >>> evaluate(schema, real=tables, synthetic=tables, workload=workload)
+    Evaluation(495 queries, max error 0, mean 0; NOT PRIVATE)
+    """
+    comparison = compare(schema, real=real, synthetic=synthetic, workload=workload, stage=stage)
+    certificate = None
+    if isinstance(synthetic, str | Path) and (Path(synthetic) / CERTIFICATE).exists():
+        certificate = _certificate(Path(synthetic) / CERTIFICATE)
+    return Evaluation(comparison=comparison, certificate=certificate)
+
+
+def _certificate(path: Path) -> Mapping[str, Any] | str:
+    """The certificate; a file that is none is no reason not to compare the tables."""
+    try:
+        return read_certificate(path)
+    except KinfolkError as error:
+        return str(error)

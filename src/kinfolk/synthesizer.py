@@ -1,0 +1,151 @@
+"""The Python interface: a synthesizer is told everything, then fitted, then drawn from."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from kinfolk.data.tables import TableLike
+from kinfolk.errors import KinfolkError
+from kinfolk.methods.method import Method, Progress, silent
+from kinfolk.methods.registry import method_named
+from kinfolk.privacy.accounting import Accounting
+from kinfolk.privacy.curator import Promise
+from kinfolk.queries.units import Unit, singular
+from kinfolk.release.fitting import fit, parse_unit
+from kinfolk.release.release import Release, checked_seed
+from kinfolk.schema import Schema
+
+
+class Synthesizer:
+    """Makes synthetic tables of a schema, under a promise to the unit that is named.
+
+    >>> from kinfolk.datasets import load_detroit
+    >>> schema, tables = load_detroit(frames="pandas")
+    >>> maker = Synthesizer(
+    ...     schema, unit="household", epsilon=1.0, delta=1e-9, method="hpd-fixed",
+    ...     rounds=2, components=10, max_iterations=2,
+    ... )
+    >>> synthetic = maker.fit(tables).sample(500)
+    >>> list(synthetic), len(synthetic["households"])
+    (['households', 'persons'], 500)
+    >>> maker.certificate["unit_name"], maker.certificate["private"]
+    ('household', True)
+    """
+
+    def __init__(
+        self,
+        schema: Schema | str | os.PathLike[str],
+        *,
+        unit: str,
+        epsilon: float,
+        delta: float,
+        method: str | Method | None = None,
+        accounting: str = "zcdp",
+        seed: int | None = None,
+        ledger: str | os.PathLike[str] | None = None,
+        **settings: Any,
+    ) -> None:
+        """Say everything in advance; nothing is read yet but the schema.
+
+        schema: a Schema, or the path of a schema.yaml.
+        unit: whom the promise protects: household, person, or a table of the schema. No default.
+        epsilon, delta: the promise. delta should be far below one in the number of people.
+        method: a method's name, or a method; `settings` are those of the method.
+        accounting: 'zcdp', or 'paper' for the paper's arithmetic.
+        seed: fixes everything, for tests: the certificate then says that nothing is private.
+        ledger: where the spends and released values are recorded, so that a run can be resumed.
+            By default in a temporary folder that goes when the fit ends.
+        """
+        self.schema = schema if isinstance(schema, Schema) else Schema.from_yaml(os.fspath(schema))
+        self.promise = Promise(
+            unit=parse_unit(self.schema, unit),
+            epsilon=epsilon,
+            delta=delta,
+            accounting=Accounting.parse(accounting),
+            seed=checked_seed(seed),
+        )
+        if isinstance(method, str) or method is None:
+            self.method = method_named(method, **settings)
+        elif settings:
+            raise KinfolkError(f"{next(iter(settings))}: tell the method itself, or name it.")
+        else:
+            self.method = method
+        self.ledger = None if ledger is None else Path(ledger)
+        self._release: Release | None = None
+
+    def fit(
+        self,
+        tables: Mapping[str, TableLike],
+        *,
+        resume: bool = False,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Fit to tables by name: data frames of pandas, polars or pyarrow, or paths.
+
+        Every fit spends epsilon and delta anew, unless it resumes the run of its ledger. Ctrl-C
+        keeps what was learnt so far: `release` has it, and the interruption goes on.
+        """
+        if self.ledger is None:
+            with tempfile.TemporaryDirectory(prefix="kinfolk-") as folder:
+                return self._fit(tables, Path(folder) / "ledger.jsonl", False, progress)
+        return self._fit(tables, self.ledger, resume, progress)
+
+    def _fit(
+        self,
+        tables: Mapping[str, TableLike],
+        ledger: Path,
+        resume: bool,
+        progress: Progress | None,
+    ) -> Self:
+        fitted = fit(
+            self.schema,
+            tables,
+            promise=self.promise,
+            method=self.method,
+            ledger=ledger,
+            resume=resume,
+            progress=progress or silent,
+        )
+        self._release = fitted.release
+        if fitted.ending == "interrupted":
+            raise KeyboardInterrupt
+        return self
+
+    @property
+    def release(self) -> Release:
+        """The model with its certificate."""
+        if self._release is None:
+            raise KinfolkError("the synthesizer is not fitted yet. Call `fit` with the tables.")
+        return self._release
+
+    @property
+    def certificate(self) -> Mapping[str, Any]:
+        """What was promised, to whom, and how it was spent."""
+        return self.release.certificate
+
+    def sample(
+        self, groups: int | None = None, *, seed: int | None = None, frames: str | None = None
+    ) -> dict[str, Any]:
+        """Draw so many groups, by default as many as the data had: tables by name.
+
+        See `Release.sample`. A synthesizer with a seed draws the same every time.
+        """
+        chosen = self.promise.seed if seed is None else seed
+        return self.release.sample(groups, seed=chosen, frames=frames)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model file; `kinfolk.load` reads it back."""
+        self.release.save(path)
+
+    def __repr__(self) -> str:
+        promise = self.promise
+        protected = singular(self.schema.table_names[0 if promise.unit is Unit.GROUP else -1])
+        state = "not fitted" if self._release is None else "fitted"
+        return (
+            f"Synthesizer({self.method.name}, epsilon = {promise.epsilon:g} and delta = "
+            f"{promise.delta:.3g} for one {protected}, {state})"
+        )

@@ -1,0 +1,91 @@
+"""`kinfolk plan`: what it says is what a run then does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from homes import HOMES, homes
+from kinfolk.cli.main import run
+from kinfolk.datasets import load_schema, schema_text
+from kinfolk.methods.method import Method
+from kinfolk.methods.paper import hpd_fixed, mwem
+from kinfolk.privacy.accounting import Accounting
+from kinfolk.privacy.curator import Promise
+from kinfolk.queries.units import Unit
+from kinfolk.release.planning import plan
+from kinfolk.release.rehearsal import _Enough, _Watch
+from release.small import synthesizer
+
+
+@pytest.mark.parametrize(
+    ("unit", "accounting"),
+    [(Unit.GROUP, "zcdp"), (Unit.INDIVIDUAL, "zcdp"), (Unit.INDIVIDUAL, "paper")],
+)
+def test_the_noise_is_that_of_a_run(unit: Unit, accounting: str) -> None:
+    maker = synthesizer(unit=unit, accounting=accounting, rounds=12).fit(homes())
+    people = sum(size * n for size, n in _sizes().items())
+    outlook = plan(HOMES, maker.method, maker.promise, groups=400, people=people, rehearsal=False)
+    measured = {
+        spend["sigma"] for spend in maker.certificate["spends"] if "measure" in spend["step"]
+    }
+    planned = {sigma for family in outlook.families for sigma in family.noise or ()}
+    assert measured <= planned
+    assert len(measured) == len(planned), "not every family was measured: take more rounds"
+
+
+def _sizes() -> dict[int, int]:
+    """How many homes of each size are kept: the first three members of each."""
+    counts = homes()["people"].column("home").value_counts()
+    sizes = [min(one["counts"].as_py(), 3) for one in counts]
+    return {size: sizes.count(size) for size in set(sizes)}
+
+
+@pytest.mark.parametrize("method", [hpd_fixed(rounds=5, components=10), mwem(rounds=5)])
+def test_a_rehearsal_needs_no_data(method: Method) -> None:
+    promise = Promise(unit=Unit.GROUP, epsilon=1.0, delta=1e-6, accounting=Accounting.ZCDP)
+    outlook = plan(HOMES, method, promise, groups=3000)
+    assert outlook.expected is not None
+    assert outlook.expected.counting_seconds > 0
+    assert outlook.expected.fitting_seconds > 0
+    assert 2**26 < outlook.expected.peak_bytes < 2**34
+    assert outlook.explicit
+    assert outlook.universe == 3 * (2 + 4 + 8)
+    assert (outlook.parameters is None) == (method.name == "mwem")
+
+
+def test_steps_are_extrapolated_and_finished_stages_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 0.0
+    monkeypatch.setattr("kinfolk.release.rehearsal.time.perf_counter", lambda: now)
+    watch = _Watch()
+    for step in range(1, 4):
+        now += 0.1
+        watch("measuring", step, 3)
+    now += 50.0  # compiling
+    for step in range(1, 4):
+        now += 0.4
+        watch("rounds", step, 100)
+    now += 0.4
+    with pytest.raises(_Enough):
+        watch("rounds", 4, 100)
+    assert watch.seconds() == pytest.approx(0.3 + 40)
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    schema = tmp_path / "schema.yaml"
+    schema.write_text(schema_text("acs-red"), encoding="utf-8")
+    method = ["--method", "hpd-fixed", "--components", "20"]
+    promise = ["--unit", "person", "--epsilon", "1", "--delta", "1e-9", "--rounds", "7"]
+    assert run(["plan", str(schema), "--groups", "2000", *promise, *method]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    parameters = 20 * 39
+    for text in ("Q_G", "1,333", "262,080", "mwem and pep can list them", f"{parameters}", "MB"):
+        assert text in printed.out
+    assert len(load_schema("acs-red").compositions) == 3
+    assert "Compositions  3" in printed.out
+    assert run(["plan", str(schema), "--groups", "0", *promise]) == 2
+    assert "groups is 0" in capsys.readouterr().err

@@ -1,0 +1,76 @@
+"""Synthetic tables of any tool: what hangs together wrongly is counted and left out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from evaluation.families import FAMILIES, add, families
+from kinfolk.data.frames import write_table
+from kinfolk.errors import DataError, KinfolkError
+from kinfolk.evaluation import compare
+from kinfolk.evaluation.sources import find_tables, read_real, read_synthetic
+
+
+def test_every_kind_of_broken_group_is_counted() -> None:
+    clean = families()
+    broken = add(
+        clean,
+        homes=[(900, 0), (901, 0), (901, 1), (902, 0), (903, 0), (904, 0)],
+        people=[
+            (999, 0),  # their home is not there
+            (901, 0),  # two homes have this id
+            (902, 0),  # a second head
+            (902, 0),
+            (903, 1),  # no head
+            (904, 0),  # three children: oversize
+            (904, 2),
+            (904, 2),
+            (904, 2),
+        ],
+    )
+    data, found = read_synthetic(FAMILIES, broken)
+    assert (found.groups_repeated, found.groups_empty, found.people_unlinked) == (2, 1, 2)
+    assert (found.groups_breaking_roles, found.groups_oversize) == (2, 1)
+    assert (found.groups_read, found.groups) == (66, 60)
+    assert not found.sound
+    assert (data.groups, data.people) == (60, clean["people"].num_rows)
+    # What is left is compared as if the rest had never been there.
+    assert compare(FAMILIES, real=clean, synthetic=broken).families["all"].max == 0
+    with pytest.raises(DataError, match="the real tables do not fit the schema"):
+        read_real(FAMILIES, broken)
+
+
+def test_sound_tables_are_sound() -> None:
+    assert read_synthetic(FAMILIES, families())[1].sound
+
+
+def test_values_outside_the_schema_are_refused() -> None:
+    tables = families()
+    wrong = pa.array([7] * tables["homes"].num_rows)
+    tables["homes"] = tables["homes"].set_column(1, "veh", wrong)
+    with pytest.raises(DataError, match=r"the synthetic tables do not fit.*(?s:.)*column veh"):
+        read_synthetic(FAMILIES, tables)
+
+
+def test_nobody_left_is_said() -> None:
+    tables = families(3)
+    apart = tables["homes"].set_column(0, "home", pa.array([7, 8, 9]))
+    with pytest.raises(DataError, match="no group is left"):
+        read_synthetic(FAMILIES, {**tables, "homes": apart})
+
+
+def test_tables_are_found_by_their_names(tmp_path: Path) -> None:
+    tables = families(5)
+    with pytest.raises(KinfolkError, match="no such folder"):
+        find_tables(FAMILIES, tmp_path / "nowhere")
+    write_table(tables["homes"], tmp_path / "homes.parquet")
+    with pytest.raises(KinfolkError, match=r"no people.csv and no people.parquet"):
+        find_tables(FAMILIES, tmp_path)
+    write_table(tables["people"], tmp_path / "people.csv")
+    assert find_tables(FAMILIES, tmp_path)["people"].name == "people.csv"
+    write_table(tables["people"], tmp_path / "people.parquet")
+    with pytest.raises(KinfolkError, match=r"both people.csv and people.parquet"):
+        find_tables(FAMILIES, tmp_path)

@@ -1,0 +1,200 @@
+"""The Python interface: what goes in comes out in kind, and nothing is spent by mistake."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import kinfolk
+from homes import HOMES, homes, written
+from kinfolk.data.encode import encode
+from kinfolk.data.frames import to_frame
+from kinfolk.errors import KinfolkError
+from kinfolk.methods.paper import hpd_fixed
+from kinfolk.privacy.account import read_account
+from kinfolk.privacy.certificate import check_certificate
+from kinfolk.schema import Schema
+from release.small import FAMILIES, FLAT, QUICK, families, flat_people, synthesizer
+
+KINDS = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.Table}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_frames_out_are_of_the_kind_that_went_in(kind: str) -> None:
+    tables = {name: to_frame(table, kind) for name, table in homes().items()}
+    maker = synthesizer().fit(tables)
+    drawn = maker.sample(30)
+    assert {type(table) for table in drawn.values()} == {KINDS[kind]}
+    assert encode(HOMES, drawn).groups == 30
+    for name, table in drawn.items():
+        assert set(table.columns if kind != "pyarrow" else table.column_names) == set(
+            homes()[name].column_names
+        )
+    other = maker.sample(30, frames="polars")
+    assert {type(table) for table in other.values()} == {pl.DataFrame}
+
+
+def test_as_many_groups_as_the_data_has() -> None:
+    assert synthesizer().fit(homes(70)).sample()["homes"].num_rows == 70
+
+
+def test_storage_types_are_kept_unless_they_speak_of_blanks() -> None:
+    text = "individual: {table: p, attributes: {a: {values: [1, 2]}, b: {values: [1, 2], "
+    text += "missing: true}, c: {values: [x]}}}\nmax_size: 1\nworkload: {k: 1}\n"
+    narrow = {"a": pa.array([1, 2], pa.int8()), "b": pa.array([1, 2], pa.int8())}
+    table = pa.table({**narrow, "c": pa.array(["x", "x"], pa.large_string())})
+    drawn = synthesizer(Schema.from_text(text)).fit({"p": table}).sample(5)["p"]
+    assert drawn.schema.types == [pa.int8(), pa.int64(), pa.large_string()]
+
+
+@pytest.mark.parametrize(
+    ("schema", "tables"), [(FLAT, flat_people()), (FAMILIES, families())], ids=["flat", "roles"]
+)
+@pytest.mark.parametrize("unit", ["household", "person"])
+def test_flat_data_and_roles(schema: Schema, tables: Any, unit: str) -> None:
+    maker = synthesizer(schema, unit=unit).fit(tables)
+    assert encode(schema, maker.sample(40)).groups == 40
+    assert check_certificate(maker.certificate) == []
+
+
+def test_the_unit_of_flat_data_may_be_its_table() -> None:
+    assert synthesizer(FLAT, unit="people").promise.unit == "individual"
+
+
+def test_paths_do_as_well_as_frames(tmp_path: Path) -> None:
+    HOMES.to_yaml(tmp_path / "schema.yaml")
+    told: dict[str, Any] = {"unit": "person", "epsilon": 1.0, "delta": 1e-6, "seed": 4, **QUICK}
+    paths = written(tmp_path, homes())
+    by_path = kinfolk.Synthesizer(tmp_path / "schema.yaml", **told).fit(paths)
+    by_frame = kinfolk.Synthesizer(HOMES, **told).fit(homes())
+    for name, table in by_path.sample().items():
+        assert table.equals(by_frame.sample()[name])
+
+
+def test_a_seed_fixes_everything_and_protects_nobody() -> None:
+    first, again = (synthesizer(seed=5).fit(homes()) for _ in range(2))
+    assert first.sample()["people"].equals(again.sample()["people"])
+    assert first.certificate["private"] is False
+    other = synthesizer(seed=6).fit(homes())
+    assert not first.sample()["people"].equals(other.sample()["people"])
+
+
+def test_without_a_seed_nothing_repeats() -> None:
+    first, again = (synthesizer(seed=None).fit(homes()) for _ in range(2))
+    assert first.certificate["private"] is True
+    assert not np.array_equal(first.release.model.probabilities, again.release.model.probabilities)
+    assert not first.sample()["people"].equals(first.sample()["people"])
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda maker: maker.sample(),
+        lambda maker: maker.certificate,
+        lambda maker: maker.release,
+        lambda maker: maker.save("model.kinfolk"),
+    ],
+    ids=["sample", "certificate", "release", "save"],
+)
+def test_nothing_before_fit(use: Any) -> None:
+    with pytest.raises(KinfolkError, match=r"not fitted yet\. Call `fit`"):
+        use(synthesizer())
+
+
+def test_nothing_is_told_that_is_not_understood() -> None:
+    for told, message in [
+        ({"method": "mwem"}, "the method mwem has no components"),
+        ({"method": "gan"}, "no method is called 'gan'. There are: hpd-fixed"),
+        ({"method": hpd_fixed()}, "tell the method itself"),
+        ({"unit": "village"}, "The privacy unit is 'village'"),
+        ({"accounting": "none"}, "accounting is 'none'"),
+        ({"seed": -1}, "seed: -1"),
+    ]:
+        with pytest.raises(KinfolkError, match=message):
+            synthesizer(**told)
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        ({"epsilon": 0.0}, r"epsilon is 0\.0"),
+        ({"delta": 2.0}, r"delta is 2\.0"),
+        ({"accounting": "paper"}, "The paper guarantees nothing for whole groups"),
+        ({"ledger": "missing/ledger.jsonl"}, "missing: there is no such folder"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_the_data_is_read(
+    told: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(KinfolkError, match=message):
+        synthesizer(**told).fit({"homes": "missing.csv", "people": "missing.csv"})
+
+
+def test_a_ledger_is_continued_only_on_request(tmp_path: Path) -> None:
+    maker = synthesizer(seed=None, ledger=tmp_path / "ledger.jsonl").fit(homes())
+    with pytest.raises(KinfolkError, match="has been spending from this ledger"):
+        maker.fit(homes())
+    before = maker.release.model.probabilities
+    maker.fit(homes(), resume=True)
+    np.testing.assert_array_equal(maker.release.model.probabilities, before)
+    assert len(maker.certificate["spends"]) == 7
+
+
+def test_a_run_that_bought_nothing_leaves_no_ledger(tmp_path: Path) -> None:
+    text = "group: {table: homes, id: home, attributes: {veh: {values: [0, 1, 2]}}}\nindividual: "
+    text += "{table: people, group_id: home, attributes: {sex: {values: [m, f]}, a: {bins: ["
+    text += ", ".join(map(str, range(400))) + "]}}}\nmax_size: 3\noversize: first\n"
+    text += "workload: {k: 1}\n"
+    tables = homes()
+    tables["people"] = tables["people"].append_column("a", [[1] * tables["people"].num_rows])
+    maker = kinfolk.Synthesizer(
+        Schema.from_text(text),
+        unit="group",
+        epsilon=1.0,
+        delta=1e-6,
+        method="mwem",
+        ledger=tmp_path / "ledger.jsonl",
+    )
+    with pytest.raises(KinfolkError, match="max_size"):
+        maker.fit(tables)
+    assert not (tmp_path / "ledger.jsonl").exists()
+
+
+def test_ctrl_c_waits_for_the_step_and_keeps_what_there_is(tmp_path: Path) -> None:
+    """A real signal, sent in the middle; resuming ends where an undisturbed run would have."""
+    ledger = tmp_path / "ledger.jsonl"
+    maker = synthesizer(seed=None, ledger=ledger)
+    told: list[tuple[str, int]] = []
+
+    def press(doing: str, done: int, total: int) -> None:
+        told.append((doing, done))
+        if (doing, done) == ("rounds", 2):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        maker.fit(homes(), progress=press)
+    assert told == [("counting", 0), ("counting", 1), ("rounds", 1), ("rounds", 2), ("stopping", 2)]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    stopped = maker.release
+    assert encode(HOMES, stopped.sample(20)).groups == 20
+    assert [spend["step"] for spend in stopped.certificate["spends"]] == [
+        "people",
+        "select 1",
+        "measure 1",
+        "select 2",
+        "measure 2",
+    ]
+    assert check_certificate(stopped.certificate) == []
+    spent = read_account(ledger).spends
+    maker.fit(homes(), resume=True)
+    assert read_account(ledger).spends[: len(spent)] == spent
+    assert len(maker.certificate["spends"]) == 7
+    assert maker.certificate["run"] == stopped.certificate["run"]

@@ -1,0 +1,41 @@
+"""Reports to look at, with everything in them that a report can have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from evaluation.families import FAMILIES, families
+from kinfolk.data.frames import write_table
+from kinfolk.privacy import Gaussian, Ledger, Terms, Unit
+from kinfolk.privacy.certificate import write_certificate
+from kinfolk.report import evaluate
+from report.hostile import HOSTILE, hostile_tables
+
+
+def release(folder: Path, *, private: bool = True) -> Path:
+    """A folder as a run leaves it: two tables and a certificate."""
+    for name, table in families(80, seed=2).items():
+        write_table(table, folder / f"{name}.csv")
+    unit = Unit.parse("household").within(max_size=4)
+    terms = Terms.promise(unit=unit, epsilon=1.0, delta=1e-9, private=private)
+    with Ledger(folder / "ledger.jsonl", terms) as ledger:
+        noise = Gaussian.for_rho(terms.rho / 2, squared_sensitivity=8)
+        ledger.release(ledger.debit("measure", noise), [1], private=private)
+        write_certificate(ledger.account, folder / "privacy.json")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def families_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("families")
+    found = evaluate(FAMILIES, real=families(), synthetic=release(folder))
+    return found.write(folder / "out")["report.html"]
+
+
+@pytest.fixture(scope="session")
+def hostile_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("hostile")
+    found = evaluate(HOSTILE, real=hostile_tables(1), synthetic=hostile_tables(2))
+    return found.write(folder)["report.html"]
