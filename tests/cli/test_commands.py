@@ -126,16 +126,6 @@ def test_a_command_that_is_not_understood(
     assert printed.out == ""
 
 
-def test_demo_writes_its_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    output = tmp_path / "new" / "demo"
-    assert run(["demo", "-o", str(output)]) == 0
-    assert "Detroit" in capsys.readouterr().out
-    written = {path.name for path in output.iterdir()}
-    assert {"schema.yaml", "households.csv", "persons.csv"} <= written
-    assert not [name for name in written if name.endswith(".partial")]
-    assert validate(output, "schema.yaml", "households.csv", "persons.csv") == 0
-
-
 def test_an_output_folder_that_is_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,26 +1,59 @@
-"""`kinfolk demo`: the main job on bundled real data."""
+"""`kinfolk demo`: the main job on bundled real data, by the commands that a user would type."""
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
+from kinfolk.cli.evaluate import evaluate_command
 from kinfolk.cli.screen import say
-from kinfolk.cli.validate import summarise
-from kinfolk.data.encode import encode
+from kinfolk.cli.synth import synth
+from kinfolk.cli.validate import validate
 from kinfolk.data.frames import write_table
 from kinfolk.datasets import load_detroit, schema_text
+from kinfolk.errors import KinfolkError
 
-HELP = """Run kinfolk on real households that come with it.
+HELP = """Run kinfolk on real households that come with it, from tables to report.
 
-Writes the tables and their schema into a folder, checks and encodes them and prints what is there,
-so that you can see what your own two tables should look like.
+Writes two tables and their schema into a folder, checks them, makes synthetic tables with epsilon =
+1 for a whole household, and compares the two in a report. It takes about a minute. The households
+are public, so that true figures may be shown. Each step is a command, printed before it runs; a
+demo that was stopped goes on where it was.
 
 \b
 Example:
   kinfolk demo -o kinfolk-demo
 """
+
+SHIPPED, QUICK = "workload: {k: 3,", "workload: {k: 2,"
+"""Pairs of attributes make 53,749 queries; triples make 3.5 million, which takes a while."""
+
+INTRODUCTION = """\
+Real households of Detroit (American Community Survey), bundled with kinfolk.
+They are public: true figures can be shown here. Of your own data, they would stay with you.
+"""
+
+CLOSING = """\
+
+What you have, in {folder}/
+  report/report.html    what the synthetic tables keep and what they lose; open it in a browser:
+                        {address}
+  release/              what may be published: two synthetic tables, their certificate
+                        (privacy.json) and the model (model.kinfolk), to draw more from
+  release/ledger.jsonl  what was spent, and on what; stays with the data
+  schema.yaml           what may stand in the tables, and what is asked: pairs of attributes, to be
+                        quick. `k: 3` in its last line asks for triples.
+  {tables}
+                        the real tables, as yours might look
+
+Next, with your own files:
+  kinfolk init HOUSEHOLDS PERSONS -o schema.yaml       draft a schema, then go through it
+  kinfolk validate schema.yaml HOUSEHOLDS PERSONS      see what is left to mend
+  kinfolk synth schema.yaml HOUSEHOLDS PERSONS --unit household --epsilon 1 --delta 1e-9 -o release
+                                                       make synthetic tables"""
 
 
 @click.command(help=HELP, short_help="Try kinfolk on real data; nothing to set up.")
@@ -32,23 +65,46 @@ Example:
     show_default=True,
     help="The folder to write into.",
 )
-def demo(output: Path) -> None:
+def demo(output: Path) -> int:
     """See HELP."""
-    schema, tables = load_detroit()
+    return show(output)
+
+
+def show(output: Path, *, workload: str = QUICK, settings: Sequence[str] = ()) -> int:
+    """Write the tables and run the commands; `settings` are further ones of `kinfolk synth`."""
     output.mkdir(parents=True, exist_ok=True)
-    (output / "schema.yaml").write_text(schema_text("detroit"), encoding="utf-8")
-    for name, rows in tables.items():
-        write_table(rows, output / f"{name}.csv")
-    encoded = encode(schema, {name: output / f"{name}.csv" for name in tables})
-    say("Real households of Detroit (American Community Survey), bundled with kinfolk.")
-    say("The figures are those of the public sample itself: nothing private is at stake here.\n")
-    summarise(encoded)
-    size = encoded.group.nbytes + encoded.individual.nbytes + encoded.offsets.nbytes
-    say(f"\nEncoded in {size / 1e6:.1f} MB. Files are in {output}/:")
-    say("  schema.yaml        what may stand in the tables, with roles and relations")
-    for name in tables:
-        say(f"  {name + '.csv':<18} the {name}")
-    say("\nNext, with your own files:")
-    say("  kinfolk init HOUSEHOLDS PERSONS -o schema.yaml      draft a schema")
-    say("  kinfolk validate schema.yaml HOUSEHOLDS PERSONS     see what is left to mend")
-    say("  kinfolk simulate acs --groups 10000 --seed 1 -o DIR practise on made-up households")
+    tables = _write(output, workload)
+    names = [str(output / "schema.yaml"), *(str(output / name) for name in tables)]
+    release, report = str(output / "release"), str(output / "report")
+    promise = ["--unit", "household", "--epsilon", "1", "--delta", "1e-9"]
+    compared = [names[0], "--real", *names[1:], "--synthetic", release]
+    say(INTRODUCTION)
+    for command, arguments in (
+        (validate, names),
+        # Resuming lets a demo be run again: what was bought is found in the ledger.
+        (synth, [*names, *promise, *settings, "-o", release, "--resume"]),
+        (evaluate_command, [*compared, "-o", report]),
+    ):
+        say(f"\n$ {shlex.join(['kinfolk', str(command.name), *arguments])}\n")
+        status = command.main(arguments, prog_name="kinfolk", standalone_mode=False)
+        if status:
+            return int(status)
+    address = (output / "report" / "report.html").resolve().as_uri()
+    say(CLOSING.format(folder=output, address=address, tables=", ".join(tables)))
+    return 0
+
+
+def _write(output: Path, workload: str) -> list[str]:
+    """Write the schema and the tables, unless other files stand in their place; their names."""
+    _, tables = load_detroit()
+    written = {f"{name}.csv": table for name, table in tables.items()}
+    text = schema_text("detroit").replace(SHIPPED, workload)
+    place = output / "schema.yaml"
+    if not (place.exists() and place.read_bytes() == text.encode()):
+        taken = [path for path in (place, *(output / name for name in written)) if path.exists()]
+        if taken:
+            raise KinfolkError(f"{taken[0]}: is not the demo's. Choose another folder with -o.")
+    place.write_bytes(text.encode())
+    for name, table in written.items():
+        write_table(table, output / name)
+    return list(written)

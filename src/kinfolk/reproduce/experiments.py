@@ -1,0 +1,150 @@
+"""What the paper ran: which methods, on which data, with which numbers of rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from kinfolk.errors import KinfolkError
+
+EPSILONS = (0.125, 0.25, 0.5, 1.0)
+"""The privacy budgets of all figures."""
+SEEDS = 5
+"""Runs that a point is the average of."""
+
+_MIXTURES = (50, 75, 100, 125, 150, 200, 250)
+_LARGE = (100, 200, 300, 400, 500)
+_ALL: Mapping[str, tuple[str, ...] | None] = MappingProxyType({"all": None})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variant:
+    """A method as it appears in tables and figures."""
+
+    label: str
+    method: str
+    """What the registry calls it."""
+    settings: Mapping[str, Any] = MappingProxyType({})
+    """What makes it this variant of the method."""
+
+
+VARIANTS: Mapping[str, Variant] = {
+    "hpd-fixed": Variant(label="HPD-Fixed", method="hpd-fixed"),
+    "mwem": Variant(label="MWEM", method="mwem"),
+    "pep": Variant(label="PEP", method="pep"),
+    "hpd-gen": Variant(
+        label="HPD-Gen, fixed noise", method="hpd-gen", settings={"noise": "fixed"}
+    ),
+    "hpd-gen-resampled": Variant(
+        label="HPD-Gen, resampled noise", method="hpd-gen", settings={"noise": "resampled"}
+    ),
+}
+"""Every line that a figure can have."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effort:
+    """How much is run."""
+
+    rounds: Mapping[str, tuple[int, ...]]
+    """The numbers of rounds T that are tried, for each variant."""
+    epsilons: tuple[float, ...] = EPSILONS
+    seeds: int = SEEDS
+    components: int = 1000
+    """K of HPD-Fixed."""
+    gen_components: int = 1000
+    """K of HPD-Gen."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """One of the paper's datasets with what was run on it.
+
+    >>> experiment_named("acs-red").paper.rounds["mwem"]
+    (100, 200, 300, 400, 500, 750, 1000)
+    """
+
+    name: str
+    """Also the name of the schema, and of the simulator."""
+    title: str
+    """What the paper calls the data."""
+    groups: int
+    """How many groups are simulated where there is no data."""
+    paper: Effort
+    """As in the paper; PEP, which it names but does not run, has the rounds of the mixtures."""
+    quick: Effort
+    """About ten minutes on two cores."""
+    queries: Mapping[str, tuple[str, ...] | None] = _ALL
+    """Sets of queries by name: the levels that are asked; None for all of the schema."""
+
+
+def _large(name: str, title: str, *, groups: int, **more: Any) -> Experiment:
+    """An experiment with hundreds of thousands of queries, beyond the reach of MWEM and PEP."""
+    every = ("hpd-fixed", "hpd-gen", "hpd-gen-resampled")
+    return Experiment(
+        name=name,
+        title=title,
+        groups=groups,
+        paper=Effort(rounds=dict.fromkeys(every, _LARGE)),
+        quick=Effort(
+            rounds={"hpd-fixed": (25, 50), "hpd-gen": (25,), "hpd-gen-resampled": (25,)},
+            epsilons=(0.25, 1.0),
+            seeds=2,
+            components=100,
+            gen_components=100,
+        ),
+        **more,
+    )
+
+
+EXPERIMENTS: Mapping[str, Experiment] = {
+    one.name: one
+    for one in (
+        Experiment(
+            name="acs-red",
+            title="ACS (red.) NY-19",
+            # The paper does not say. Of 87,453 simulated households, so many have up to 3 people.
+            groups=71_443,
+            paper=Effort(
+                rounds={
+                    "hpd-fixed": _MIXTURES,
+                    "mwem": (100, 200, 300, 400, 500, 750, 1000),
+                    "pep": _MIXTURES,
+                    "hpd-gen": _MIXTURES,
+                    "hpd-gen-resampled": _MIXTURES,
+                }
+            ),
+            quick=Effort(
+                rounds={
+                    "hpd-fixed": (50, 100),
+                    "mwem": (200, 400),
+                    "pep": (50,),
+                    "hpd-gen": (50,),
+                    "hpd-gen-resampled": (50,),
+                },
+                epsilons=(0.125, 0.5, 1.0),
+                seeds=3,
+                gen_components=200,
+            ),
+        ),
+        _large("acs", "ACS NY-19", groups=87_453),
+        _large(
+            "acs-rel",
+            "ACS (rel.) NY-19",
+            # Likewise: so many have a head and up to 4 children.
+            groups=79_147,
+            queries={"relation": ("relation",), "all": None},
+        ),
+        _large("afst", "AFST", groups=20_448),
+    )
+}
+"""The paper's four datasets."""
+
+
+def experiment_named(name: str) -> Experiment:
+    """The experiment of that name."""
+    if name not in EXPERIMENTS:
+        raise KinfolkError(f"no experiment is called {name!r}. There are: {', '.join(EXPERIMENTS)}.")
+    return EXPERIMENTS[name]

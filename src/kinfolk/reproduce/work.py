@@ -1,0 +1,108 @@
+"""One run: spend a budget on data that is at hand, and compare what was learnt with the truth."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numba
+import numpy as np
+
+from kinfolk.evaluation.errors import shares
+from kinfolk.privacy.curator import Curator, Promise
+from kinfolk.queries.counting import Counter
+from kinfolk.queries.units import Unit
+from kinfolk.reproduce.dataset import Dataset
+from kinfolk.reproduce.grid import Grid, Run
+from kinfolk.sampling import sample
+
+
+@dataclass(frozen=True, kw_only=True)
+class Errors:
+    """Absolute errors on shares, over all queries."""
+
+    max_error: float
+    mean_error: float
+    sampled_max_error: float
+    """Of a table drawn from the model, with as many groups as the data."""
+    sampled_mean_error: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """A run that is finished."""
+
+    run: Run
+    errors: Errors
+    seconds: float
+
+
+def perform(grid: Grid, dataset: Dataset, run: Run) -> Result:
+    """Fit a model and compare it, and a sample from it, with the true answers. NOT PRIVATE."""
+    start = time.perf_counter()
+    counter = dataset.counters[run.queries]
+    promise = Promise(
+        unit=Unit.INDIVIDUAL,
+        epsilon=run.epsilon,
+        delta=dataset.delta,
+        accounting=grid.accounting,
+        seed=run.randomness,
+    )
+    rng = np.random.default_rng([run.randomness, 0])
+    with (
+        tempfile.TemporaryDirectory(dir=_quick_folder(), prefix="kinfolk-reproduce-") as folder,
+        Curator(counter, promise=promise, ledger=Path(folder) / "ledger.jsonl") as curator,
+    ):
+        training = grid.method(run).start(curator, rng=rng)
+        training.run()
+    model, workload = training.model(), counter.workload
+    drawn = Counter(workload)
+    for chunk in sample(model, dataset.groups, rng=rng):
+        drawn.add(chunk)
+    true = shares(counter)
+    modelled = np.abs(np.asarray(model.answer(workload), np.float64) - true)
+    sampled = np.abs(shares(drawn) - true)
+    return Result(
+        run=run,
+        errors=Errors(
+            max_error=float(modelled.max()),
+            mean_error=float(modelled.mean()),
+            sampled_max_error=float(sampled.max()),
+            sampled_mean_error=float(sampled.mean()),
+        ),
+        seconds=time.perf_counter() - start,
+    )
+
+
+class Worker:
+    """What a process of its own holds: the runs' common part, sent once."""
+
+    grid: Grid
+    dataset: Dataset
+
+    @classmethod
+    def begin(cls, grid: Grid, dataset: Dataset) -> None:
+        """Prepare this process: one thread, and Ctrl-C is for the process that started it."""
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        numba.set_num_threads(1)
+        # Read when JAX begins, which has not happened yet.
+        os.environ["XLA_FLAGS"] = (
+            f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_multi_thread_eigen=false "
+            "intra_op_parallelism_threads=1"
+        )
+        cls.grid, cls.dataset = grid, dataset
+
+    @classmethod
+    def work(cls, run: Run) -> Result:
+        """One run, here."""
+        return perform(cls.grid, cls.dataset, run)
+
+
+def _quick_folder() -> str | None:
+    """A folder in memory where there is one: a ledger waits for the disk at every step."""
+    memory = Path("/dev/shm")  # noqa: S108  (a new folder inside, which nobody else can read)
+    return str(memory) if memory.is_dir() else None
