@@ -34,7 +34,7 @@ $(VENV)/dev: $(VENV)/core
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: setup
 setup: $(VENV)/dev ## create .venv with everything a developer needs
@@ -51,12 +51,24 @@ test: $(VENV)/dev ## run the tests
 test-slow: $(VENV)/dev ## run the tests that take longer
 	@$(BIN)/python -m pytest -q -rs -m slow
 
+# They stay apart, as opendp loads scikit-learn wherever it is installed, which takes seconds.
+SDMETRICS := sdmetrics copulas scikit-learn joblib threadpoolctl cloudpickle plotly tqdm
+.PHONY: test-sdmetrics
+test-sdmetrics: $(VENV)/dev ## run the example that needs SDMetrics
+	@$(PIP) install $(CONSTRAINTS) --no-deps --upgrade --target $(VENV)/sdmetrics $(SDMETRICS)
+	@PYTHONPATH=$(VENV)/sdmetrics $(BIN)/python -m pytest -q -rs tests/test_examples.py -k sdmetrics
+
 .PHONY: bench
 bench: $(VENV)/core ## measure counting, selection, answering, sampling; BENCH=--quick for a shorter one
 	@$(BIN)/python -m bench.counting $(BENCH)
 	@$(BIN)/python -m bench.selection
 	@$(BIN)/python -m bench.answering
 	@$(BIN)/python -m bench.sampling
+
+.PHONY: docs
+docs: $(VENV)/dev ## build the documentation into ./site; a warning is an error
+	@$(BIN)/python -m mkdocs build --strict --quiet
+	@echo "Open site/index.html"
 
 .PHONY: lint
 lint: $(VENV)/dev ## check format and style
@@ -74,4 +86,4 @@ types: $(VENV)/dev ## check the types, strictly
 
 .PHONY: clean
 clean: ## remove .venv and everything that was built
-	rm -rf $(VENV) build dist kinfolk-demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build dist site kinfolk-demo .mypy_cache .ruff_cache .pytest_cache .hypothesis

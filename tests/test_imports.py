@@ -14,7 +14,7 @@ import kinfolk
 ROOT = Path(kinfolk.__file__).parent
 
 LAYERS = [
-    {"errors"},
+    {"errors", "notebook"},
     {"schema"},
     {"data", "datasets"},
     {"queries"},
@@ -24,7 +24,7 @@ LAYERS = [
     {"sampling"},
     {"release", "synthesizer"},
     {"audit", "evaluation"},
-    {"report"},
+    {"report", "reproduce"},
     {"cli"},
 ]
 """From left to right; a module imports from its own layer or from one to its left."""
@@ -47,8 +47,8 @@ GATES = {
     "kinfolk.privacy.curator": "the only gate on the way to a release",
     "kinfolk.audit": "attacks made-up data",
     "kinfolk.evaluation": "labelled NOT PRIVATE",
+    "kinfolk.reproduce": "labelled NOT PRIVATE",
     "kinfolk.cli.validate": "speaks to the data holder about their own files; releases nothing",
-    "kinfolk.cli.demo": "public sample data",
 }
 """Who may import it from outside the packages that make it, and why."""
 

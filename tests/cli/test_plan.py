@@ -16,6 +16,7 @@ from kinfolk.privacy.curator import Promise
 from kinfolk.queries.units import Unit
 from kinfolk.release.planning import plan
 from kinfolk.release.rehearsal import _Enough, _Watch
+from kinfolk.synthesizer import Synthesizer
 from release.small import synthesizer
 
 
@@ -33,6 +34,20 @@ def test_the_noise_is_that_of_a_run(unit: Unit, accounting: str) -> None:
     planned = {sigma for family in outlook.families for sigma in family.noise or ()}
     assert measured <= planned
     assert len(measured) == len(planned), "not every family was measured: take more rounds"
+
+
+@pytest.mark.parametrize("unit", list(Unit))
+def test_the_noise_is_that_of_whole_marginals(unit: Unit) -> None:
+    quick = {"components": 4, "parts": 1, "replicates": 0, "max_passes": 1}
+    maker = Synthesizer(
+        HOMES, unit=unit, epsilon=5.0, delta=1e-6, seed=1, method="marginals", **quick
+    ).fit(homes())
+    people = sum(size * n for size, n in _sizes().items())
+    outlook = plan(HOMES, maker.method, maker.promise, groups=400, people=people, rehearsal=False)
+    scale = 2520 if unit is Unit.GROUP else 1
+    measured = {spend["sigma"] / scale for spend in maker.certificate["spends"]}
+    planned = {sigma for family in outlook.families for sigma in family.noise or ()}
+    assert sorted(measured) == pytest.approx(sorted(planned))
 
 
 def _sizes() -> dict[int, int]:
@@ -87,5 +102,5 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         assert text in printed.out
     assert len(load_schema("acs-red").compositions) == 3
     assert "Compositions  3" in printed.out
-    assert run(["plan", str(schema), "--groups", "0", *promise]) == 2
+    assert run(["plan", str(schema), "--groups", "0", *promise, *method]) == 2
     assert "groups is 0" in capsys.readouterr().err

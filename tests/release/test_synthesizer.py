@@ -109,10 +109,28 @@ def test_nothing_before_fit(use: Any) -> None:
         use(synthesizer())
 
 
+@pytest.mark.parametrize("unit", ["group", "individual"])
+@pytest.mark.parametrize(
+    ("schema", "tables"), [(HOMES, homes()), (FLAT, flat_people()), (FAMILIES, families())]
+)
+def test_the_default_method_fits_every_kind_of_data(
+    schema: Schema, tables: dict[str, Any], unit: str
+) -> None:
+    maker = kinfolk.Synthesizer(
+        schema, unit=unit, epsilon=1.0, delta=1e-6, seed=1,
+        components=8, parts=2, replicates=2, max_passes=2,
+    )  # fmt: skip
+    made = maker.fit(tables).sample(50)
+    assert maker.release.method == "marginals"
+    assert list(made) == list(schema.table_names)
+    assert made[schema.table_names[0]].num_rows == 50
+    assert maker.release.extra["replicates"].shape[0] == 2
+
+
 def test_nothing_is_told_that_is_not_understood() -> None:
     for told, message in [
         ({"method": "mwem"}, "the method mwem has no components"),
-        ({"method": "gan"}, "no method is called 'gan'. There are: hpd-fixed"),
+        ({"method": "gan"}, "no method is called 'gan'. There are: marginals, hpd-fixed"),
         ({"method": hpd_fixed()}, "tell the method itself"),
         ({"unit": "village"}, "The privacy unit is 'village'"),
         ({"accounting": "none"}, "accounting is 'none'"),

@@ -16,6 +16,7 @@ from kinfolk.cli.evaluate import evaluate_command
 from kinfolk.cli.plan import plan_command
 from kinfolk.cli.prepare import init, prepare, simulate
 from kinfolk.cli.queries import queries
+from kinfolk.cli.reproduce import reproduce_command
 from kinfolk.cli.sample import sample
 from kinfolk.cli.screen import tell
 from kinfolk.cli.synth import fit, synth
@@ -59,6 +60,7 @@ COMMANDS = (
     audit_command,
     prepare,
     simulate,
+    reproduce_command,
 )
 
 for command in COMMANDS:

@@ -28,6 +28,13 @@ SETTINGS = (
     click.option("--learning-rate", type=float, help="The size of a step."),
     click.option("--max-iterations", type=int, help="Steps after a measurement, at most."),
     click.option("--noise", help="Of hpd-gen: fixed or resampled."),
+    click.option("--parts", type=int, help="Of marginals: mixtures that are fitted apart."),
+    click.option(
+        "--replicates",
+        type=int,
+        help="Of marginals: fits to made-up noise, for standard errors; 0 is quickest.",
+    ),
+    click.option("--max-passes", type=int, help="Of marginals: passes of one fit, at most."),
 )
 """What a method can be told; one that does not belong to it is refused."""
 
@@ -42,7 +49,10 @@ PROMISE = (
         required=True,
         help="The promise: far below one in the number of people, such as 1e-9.",
     ),
-    click.option("--method", help="How to make the model; an unknown name lists all."),
+    click.option(
+        "--method",
+        help="How to make the model: marginals (the default), hpd-fixed, hpd-gen, mwem or pep.",
+    ),
     click.option(
         "--accounting",
         default="zcdp",
@@ -73,7 +83,12 @@ INTO_FOLDER = click.option(
 FORCE = click.option("--force", is_flag=True, help="Overwrite what is there; never a ledger.")
 
 
-LABELS = {"stopping": "Stopping after this step (Ctrl-C again: at once);"}
+LABELS = {
+    "measuring": "Measuring marginals",
+    "repeating": "Working out standard errors",
+    "stopping": "Stopping after this step (Ctrl-C again: at once);",
+    "trying": "Finding out how long to fit",
+}
 """What a stage is called, where that is not its name."""
 EVERY = 30.0
 """Seconds between two lines of a log."""

@@ -28,14 +28,14 @@ class Adam:
         self._mean: Floats | None = None
         self._square: Floats | None = None
 
-    def step(self, parameters: Floats, gradient: Floats) -> None:
-        """Change the parameters in place."""
+    def step(self, parameters: Floats, gradient: Floats, *, scale: float = 1.0) -> None:
+        """Change the parameters in place; `scale` multiplies the learning rate, this once."""
         if self._mean is None or self._square is None:
             self._mean, self._square = np.zeros_like(parameters), np.zeros_like(parameters)
         self._steps += 1
         self._mean += (1 - self._decay) * (gradient - self._mean)
         self._square += (1 - self._square_decay) * (gradient * gradient - self._square)
-        mean = self._rate / (1 - self._decay**self._steps)
+        mean = scale * self._rate / (1 - self._decay**self._steps)
         spread = np.sqrt(self._square / (1 - self._square_decay**self._steps))
-        spread += 1e-8
+        spread += 1e-12
         parameters -= mean * self._mean / spread

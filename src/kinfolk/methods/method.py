@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from kinfolk.models.histogram import Histogram
 from kinfolk.models.hpd import HPD
 from kinfolk.privacy.curator import Curator
 from kinfolk.queries.units import Unit
+from kinfolk.queries.workload import Workload
 
 Model: TypeAlias = HPD | Histogram
 """What a method leaves: something that answers queries, and that groups can be drawn from."""
@@ -32,6 +34,9 @@ class Training(Protocol):
     def model(self) -> Model:
         """The best model so far."""
 
+    def extra(self) -> Mapping[str, npt.NDArray[Any]]:
+        """More arrays that belong to the model, by name: all released."""
+
 
 class Method(Protocol):
     """A method and its settings, fixed before any data is seen."""
@@ -46,6 +51,9 @@ class Method(Protocol):
 
     def size_weighted(self, unit: Unit) -> bool:
         """Whether the curator should count members and groups by weights of their size."""
+
+    def asks(self, workload: Workload) -> Workload:
+        """What the curator should count, for a workload that the model is to answer."""
 
     def start(self, curator: Curator, *, rng: np.random.Generator) -> Training:
         """Begin. `rng` is for what comes after the noise: where a model starts, say."""

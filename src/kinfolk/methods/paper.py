@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from kinfolk.methods.adaptive import AdaptiveMeasurements, Learner
 from kinfolk.methods.explicit import MWEM, PEP
@@ -52,6 +53,10 @@ class AdaptiveMethod:
         """The paper asks plain queries."""
         return False
 
+    def asks(self, workload: Workload) -> Workload:
+        """The workload as it is."""
+        return workload
+
     def start(self, curator: Curator, *, rng: np.random.Generator) -> AdaptiveTraining:
         """Begin."""
         return AdaptiveTraining(self.loop, curator, self.make(curator.workload, rng))
@@ -73,6 +78,10 @@ class AdaptiveTraining:
     def model(self) -> Model:
         """The learner's model."""
         return self._learner.model()
+
+    def extra(self) -> Mapping[str, npt.NDArray[Any]]:
+        """Nothing more."""
+        return {}
 
 
 def hpd_fixed(*, rounds: int = 100, alpha: float = 0.67, **settings: Any) -> AdaptiveMethod:

@@ -9,10 +9,11 @@ from typing import Any
 from kinfolk.errors import KinfolkError
 from kinfolk.methods.fixed import FixedSettings
 from kinfolk.methods.gen import GenSettings
+from kinfolk.methods.marginals import Marginals
 from kinfolk.methods.method import Method
 from kinfolk.methods.paper import hpd_fixed, hpd_gen, mwem, pep
 
-DEFAULT = "hpd-fixed"
+DEFAULT = "marginals"
 """What is used where no method is named."""
 
 
@@ -32,6 +33,7 @@ def _adaptive(make: Callable[..., Method], told: type) -> Entry:
 
 
 METHODS: Mapping[str, Entry] = {
+    "marginals": Entry(make=Marginals, settings=tuple(one.name for one in fields(Marginals))),
     "hpd-fixed": _adaptive(hpd_fixed, FixedSettings),
     "hpd-gen": _adaptive(hpd_gen, GenSettings),
     "mwem": Entry(make=mwem, settings=("rounds", "alpha", "max_iterations")),

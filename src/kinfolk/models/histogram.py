@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from kinfolk.models.readings import Readings, family, fill_table
 from kinfolk.models.universe import LARGEST, Universe
+from kinfolk.notebook import show
 from kinfolk.queries.workload import Block, Query, Workload
 from kinfolk.schema import Schema
 
@@ -57,6 +58,14 @@ class Histogram:
     def mean_size(self) -> float:
         """The expected number of members of a group."""
         return float(self.probabilities.sum(axis=1) @ self.universe.sizes)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ["groups, each order of members counted", f"{self.universe.size:,}"],
+            ["groups, up to the order of members", f"{self.probabilities.size:,}"],
+            ["members of a group, on average", f"{self.mean_size():.3g}"],
+        ]
+        return show("Distribution over all possible groups", rows)
 
     def rates(
         self, workload: Workload, *, weights: npt.NDArray[np.integer | np.floating] | None = None

@@ -13,6 +13,7 @@ from kinfolk.models.engine.plan import Plan
 from kinfolk.models.engine.run import Answers
 from kinfolk.models.engine.softmax import softmax, softmax_gradient
 from kinfolk.models.layout import Layout
+from kinfolk.notebook import show
 from kinfolk.queries.workload import Workload
 
 
@@ -156,3 +157,13 @@ class HPD:
     def __repr__(self) -> str:
         kind = self.probabilities.dtype
         return f"HPD({self.components:,} components of {self.layout.rows:,} rows, {kind})"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ["components", f"{self.components:,}"],
+            ["compositions", f"{len(self.composition):,}"],
+            ["slots", f"{self.layout.slots:,}"],
+            ["rows of a component", f"{self.layout.rows:,}"],
+            ["members of a group, on average", f"{self.mean_size():.3g}"],
+        ]
+        return show("Mixture of product distributions over whole groups", rows)

@@ -19,6 +19,7 @@ from typing import Any
 
 import kinfolk
 from kinfolk.errors import KinfolkError
+from kinfolk.notebook import show
 from kinfolk.privacy.account import Account
 from kinfolk.privacy.amounts import to_text
 
@@ -26,8 +27,18 @@ FORMAT = "kinfolk certificate 1"
 
 PACKAGES = ("kinfolk", "opendp", "numpy")
 
+NOT_PRIVATE = "NOT PRIVATE: the noise came from a seed, and nobody is protected."
 
-def write_certificate(account: Account, path: Path) -> dict[str, Any]:
+
+class Certificate(dict[str, Any]):
+    """A certificate as plain JSON, which a notebook shows for people."""
+
+    def _repr_html_(self) -> str:
+        note = "" if self["private"] else NOT_PRIVATE
+        return show("Certificate", certificate_rows(self), note=note)
+
+
+def write_certificate(account: Account, path: Path) -> Certificate:
     """Write the certificate of a run next to its results, and return it."""
     certificate = certificate_of(account)
     partial = path.with_name(path.name + ".partial")
@@ -36,12 +47,12 @@ def write_certificate(account: Account, path: Path) -> dict[str, Any]:
     return certificate
 
 
-def certificate_of(account: Account) -> dict[str, Any]:
+def certificate_of(account: Account) -> Certificate:
     """Everything a reviewer needs, as plain JSON; it holds nothing private."""
     terms = account.terms
     unreleased = {spend.number for spend in account.unreleased}
     run = dict(terms.run)
-    return {
+    stated = {
         "format": FORMAT,
         "private": terms.private,
         "unit": terms.unit.unit.value,
@@ -70,6 +81,7 @@ def certificate_of(account: Account) -> dict[str, Any]:
         "run": run,
         "versions": {"python": platform.python_version(), **_versions()},
     }
+    return Certificate(stated)
 
 
 def _versions() -> dict[str, str]:
@@ -82,7 +94,7 @@ def _versions() -> dict[str, str]:
     return found
 
 
-def read_certificate(path: Path) -> dict[str, Any]:
+def read_certificate(path: Path) -> Certificate:
     """Read a certificate file."""
     try:
         certificate = json.loads(path.read_text(encoding="utf-8"))
@@ -92,7 +104,7 @@ def read_certificate(path: Path) -> dict[str, Any]:
         raise KinfolkError(f"{path}: cannot be read as JSON ({error}).") from None
     if not isinstance(certificate, dict) or certificate.get("format") != FORMAT:
         raise KinfolkError(f"{path}: is not a {FORMAT!r}. Name the privacy.json that a run wrote.")
-    return certificate
+    return Certificate(certificate)
 
 
 def check_certificate(certificate: Mapping[str, Any]) -> list[str]:
@@ -179,38 +191,42 @@ def _best_delta(rho: float, epsilon: float) -> float:
 
 def certificate_text(certificate: Mapping[str, Any]) -> str:
     """The certificate for people."""
-    unit = certificate["unit_name"]
+    lines = [] if certificate["private"] else [NOT_PRIVATE, ""]
+    named = ""
+    for name, line in certificate_rows(certificate):
+        lines.append(f"{'' if name == named else name:<13}{line}")
+        named = name
+    return "\n".join(lines)
+
+
+def certificate_rows(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What a certificate says, line by line, each with what it is about."""
     spent, rho = Fraction(certificate["spent"]), Fraction(certificate["rho"])
-    lines = []
-    if not certificate["private"]:
-        lines += ["NOT PRIVATE: the noise came from a seed, and nobody is protected.", ""]
-    lines += [
-        f"Promise      epsilon = {certificate['epsilon']:g}, delta = {certificate['delta']:.3g}, "
-        f"for one {unit}",
-        f"Protects     {certificate['protects']}",
-        f"Neighbours   {certificate['neighbours']}",
-        "Public       " + "\n             ".join(certificate["public"]),
-        *_unprotected_lines(certificate),
-        f"Domain       {_domain_text(certificate['domain'])}",
-        f"Budget       rho = {float(rho):.6g} ({_accounting_text(certificate['accounting'])})",
-        f"Spent        rho = {float(spent):.6g}, in {len(certificate['spends'])} steps",
-    ]
     lost = [spend for spend in certificate["spends"] if not spend["released"]]
+    rows = [
+        (
+            "Promise",
+            f"epsilon = {certificate['epsilon']:g}, delta = {certificate['delta']:.3g}, "
+            f"for one {certificate['unit_name']}",
+        ),
+        ("Protects", certificate["protects"]),
+        ("Neighbours", certificate["neighbours"]),
+        *(("Public", line) for line in certificate["public"]),
+        *(("Unprotected", line) for line in certificate.get("unprotected", ())),
+        ("Domain", _domain_text(certificate["domain"])),
+        ("Budget", f"rho = {float(rho):.6g} ({_accounting_text(certificate['accounting'])})"),
+        ("Spent", f"rho = {float(spent):.6g}, in {len(certificate['spends'])} steps"),
+    ]
     if lost or Fraction(certificate["torn"]):
-        lines += [f"Lost         {len(lost)} steps were paid for and interrupted; they count."]
+        rows.append(("Lost", f"{len(lost)} steps were paid for and interrupted; they count."))
     versions = ", ".join(f"{name} {version}" for name, version in certificate["versions"].items())
-    return "\n".join([*lines, f"Made with    {versions}"])
+    return [*rows, ("Made with", versions)]
 
 
 def _domain_text(domain: str) -> str:
     if domain == "declared":
         return "declared by the analyst as public"
     return "DRAFTED FROM THE DATA and not confirmed: the domain itself leaks"
-
-
-def _unprotected_lines(certificate: Mapping[str, Any]) -> list[str]:
-    unprotected = certificate.get("unprotected")
-    return ["Unprotected  " + "\n             ".join(unprotected)] if unprotected else []
 
 
 def _accounting_text(accounting: str) -> str:

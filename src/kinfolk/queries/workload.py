@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from kinfolk.errors import KinfolkError
+from kinfolk.notebook import show
 from kinfolk.schema import Schema
 from kinfolk.schema.findings import did_you_mean
 from kinfolk.schema.names import AttributeNames
@@ -193,6 +194,19 @@ class Workload:
     def __repr__(self) -> str:
         parts = [f"{self.count(level):,} {level}" for level in LEVELS if self.count(level)]
         return f"Workload({self.size:,} queries in {len(self.blocks):,} blocks: {', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        families = [(block.level, block.relation) for block in self.blocks]
+        rows = [
+            [
+                " ".join(filter(None, (FAMILIES[level], relation))),
+                f"{families.count((level, relation)):,}",
+                f"{self.count(level, relation):,}",
+            ]
+            for level, relation in dict.fromkeys(families)
+        ]
+        rows.append(["all", f"{len(self.blocks):,}", f"{self.size:,}"])
+        return show("Workload", rows, headings=["", "marginals", "queries"])
 
 
 def _check_levels(schema: Schema, levels: Sequence[str]) -> None:

@@ -17,7 +17,7 @@ from kinfolk.models.layout import Layout
 from kinfolk.models.universe import Universe, distinct_size
 from kinfolk.privacy.amounts import from_text
 from kinfolk.privacy.certificate import FORMAT as CERTIFICATE
-from kinfolk.privacy.certificate import check_certificate
+from kinfolk.privacy.certificate import Certificate, check_certificate
 from kinfolk.privacy.mechanisms import mechanism_from
 from kinfolk.release.archive import read_archive, write_archive
 from kinfolk.release.release import Release
@@ -98,7 +98,7 @@ def _release(header: Mapping[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> 
     _check_certificate(header["certificate"])
     return Release(
         model=_model(header, schema, probabilities),
-        certificate=header["certificate"],
+        certificate=Certificate(header["certificate"]),
         groups=header["groups"],
         method=header["method"],
         settings=header["settings"],

@@ -15,7 +15,7 @@ import numpy as np
 from kinfolk.data.frames import frame_kind
 from kinfolk.data.tables import TableLike
 from kinfolk.errors import KinfolkError
-from kinfolk.methods.method import Method, Progress, silent
+from kinfolk.methods.method import Method, Progress, Training, silent
 from kinfolk.privacy.account import OverspendError, read_account
 from kinfolk.privacy.certificate import certificate_of
 from kinfolk.privacy.curator import Curator, Promise
@@ -27,7 +27,6 @@ from kinfolk.queries.workload import Workload
 from kinfolk.release.interrupts import patient_interrupts
 from kinfolk.release.release import Release, checked_seed
 from kinfolk.release.types import column_types
-from kinfolk.sampling import Model
 from kinfolk.schema import Schema
 
 SEED = "modelling_seed"
@@ -90,7 +89,7 @@ def fit(
     start = time.perf_counter()
     curator = Curator.of_tables(
         tables,
-        Workload.of(schema),
+        method.asks(Workload.of(schema)),
         promise=promise,
         ledger=ledger,
         size_weighted=method.size_weighted(promise.unit),
@@ -101,20 +100,21 @@ def fit(
     try:
         with curator:
             groups = curator.groups
-            model, ending = _train(curator, method, run[SEED], progress)
+            training, ending = _train(curator, method, run[SEED], progress)
     except BaseException:
         # A run that has not bought anything leaves nothing to resume.
         if not began and not read_account(ledger).spends:
             ledger.unlink()
         raise
     release = Release(
-        model=model,
+        model=training.model(),
         certificate=certificate_of(read_account(ledger)),
         groups=groups,
         method=method.name,
         settings=run["settings"],
         types=column_types(schema, tables),
         frames=frame_kind(tables[schema.individual.table]),
+        extra=training.extra(),
     )
     return Fitted(
         release=release,
@@ -140,8 +140,10 @@ def parse_unit(schema: Schema, text: str) -> Unit:
     return Unit.parse(text, individual_table=names[0])
 
 
-def _train(curator: Curator, method: Method, seed: int, progress: Progress) -> tuple[Model, Ending]:
-    """The model, and how its making ended."""
+def _train(
+    curator: Curator, method: Method, seed: int, progress: Progress
+) -> tuple[Training, Ending]:
+    """The method when it is done, and how it ended."""
     training = method.start(curator, rng=np.random.default_rng([seed, 0]))
     last: tuple[int, int] = (0, 0)
     ending: Ending = "complete"
@@ -163,7 +165,7 @@ def _train(curator: Curator, method: Method, seed: int, progress: Progress) -> t
             if not curator.account.unreleased and not curator.account.torn:
                 raise
             ending = "exhausted"
-    return training.model(), ending
+    return training, ending
 
 
 def _run(method: Method, seed: int | None, ledger: Path, *, resume: bool) -> dict[str, Any]:

@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from kinfolk.errors import KinfolkError
 from kinfolk.methods.adaptive import PEOPLE_SHARE
+from kinfolk.methods.marginals import Marginals, Offer, shopping_list
 from kinfolk.methods.method import Method
 from kinfolk.methods.paper import AdaptiveMethod
 from kinfolk.models.layout import Layout
@@ -16,6 +19,7 @@ from kinfolk.privacy.accounting import Accounting, rho_from
 from kinfolk.privacy.curator import Promise
 from kinfolk.privacy.mechanisms import round_shares, sigma_for
 from kinfolk.privacy.paper import charged_sensitivities, shared_sensitivities
+from kinfolk.queries.sensitivity import workload_weights
 from kinfolk.queries.units import Unit
 from kinfolk.queries.workload import FAMILIES, Workload
 from kinfolk.release.rehearsal import Expected, rehearsal_promise, rehearse
@@ -134,6 +138,8 @@ def _sigmas(
     workload: Workload, method: Method, promise: Promise, rho: Fraction, *, groups: int, people: int
 ) -> list[float] | None:
     """For each block, the noise of a measurement as the method plans it."""
+    if isinstance(method, Marginals):
+        return _marginal_sigmas(workload, method, promise, rho, groups=groups, people=people)
     if not isinstance(method, AdaptiveMethod):
         return None
     if promise.unit is Unit.GROUP:
@@ -150,3 +156,38 @@ def _sigmas(
     ]
     known = {one: sigma_for(shares.measure, squared_sensitivity=one**2) for one in set(singles)}
     return [known[one] for one in singles]
+
+
+def _marginal_sigmas(
+    workload: Workload,
+    method: Marginals,
+    promise: Promise,
+    rho: Fraction,
+    *,
+    groups: int,
+    people: int,
+) -> list[float] | None:
+    """The same for whole marginals; None if those of the workload are too noisy to be bought."""
+    asked = method.asks(workload)
+    weights = (
+        workload_weights(asked)
+        if method.size_weighted(promise.unit)
+        else np.ones((len(asked.blocks), workload.schema.size_limit + 1), np.int64)
+    )
+    bounds = charged_sensitivities(asked, promise.unit, promise.accounting, weights=weights)
+    offer = Offer(
+        workload=asked,
+        weights=weights,
+        squares=[max(bound.l2_squared, 1) for bound in bounds],
+        rho=rho,
+        groups=groups,
+        people=people if promise.unit is Unit.INDIVIDUAL else None,
+    )
+    levels = {
+        asked.blocks[one.blocks[0]].level: offer.sigma(one)
+        for one in shopping_list(offer)
+        if one.blocks[0] < len(workload.blocks)
+    }
+    if set(levels) != {block.level for block in workload.blocks}:
+        return None
+    return [levels[block.level] for block in workload.blocks]

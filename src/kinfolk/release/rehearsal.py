@@ -83,7 +83,7 @@ def rehearse(
 ) -> Expected:
     """Run a method for a moment, and work out what it takes with so many groups and people."""
     few, many = min(FEW, groups), min(MANY, groups)
-    workload = Workload.of(schema)
+    workload = method.asks(Workload.of(schema))
     watch = _Watch()
     with tempfile.TemporaryDirectory(prefix="kinfolk-") as folder:
 

@@ -15,6 +15,8 @@ import numpy.typing as npt
 from kinfolk.data.decode import decode
 from kinfolk.data.frames import to_frame
 from kinfolk.errors import KinfolkError
+from kinfolk.notebook import show
+from kinfolk.privacy.certificate import NOT_PRIVATE, certificate_rows
 from kinfolk.release.types import Types
 from kinfolk.sampling import Model, Written, sample_encoded, write_sample
 from kinfolk.sampling.drawing import check_groups, schema_of
@@ -131,6 +133,11 @@ class Release:
             f"Release({self.method}, epsilon = {stated['epsilon']:g} and delta = "
             f"{stated['delta']:.3g} for one {stated['unit_name']}{seeded})"
         )
+
+    def _repr_html_(self) -> str:
+        rows = [("Method", self.method), ("Groups", f"{self.groups:,}")]
+        note = "" if self.private else NOT_PRIVATE
+        return show("Release", [*rows, *certificate_rows(self.certificate)], note=note)
 
 
 def checked_seed(seed: int | None) -> int | None:

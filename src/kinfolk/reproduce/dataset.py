@@ -14,6 +14,8 @@ from kinfolk.queries.workload import Workload
 from kinfolk.reproduce.experiments import Experiment
 from kinfolk.schema import Schema
 
+SIMULATED = "simulated data"
+"""The source of data that is made up."""
 SIMULATION_SEED = 1
 """Simulated data is always the same."""
 
@@ -58,14 +60,14 @@ def simulated_dataset(experiment: Experiment, schema: Schema, *, groups: int) ->
     >>> from kinfolk.reproduce.experiments import experiment_named
     >>> data = simulated_dataset(experiment_named("acs-red"), load_schema("acs-red"), groups=100)
     >>> data.source, data.groups, data.people
-    ('simulated data', 100, 182)
+    ('simulated data', 100, 171)
     """
     counters = _counters(experiment, schema)
     for chunk in simulate(experiment.name, groups=groups, seed=SIMULATION_SEED):
         data = encode(schema, chunk)
         for counter in counters.values():
             counter.add(data)
-    return Dataset(source="simulated data", counters=counters)
+    return Dataset(source=SIMULATED, counters=counters)
 
 
 def encoded_dataset(

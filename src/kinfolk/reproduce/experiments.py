@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import dataclass, field
 from typing import Any
 
 from kinfolk.errors import KinfolkError
@@ -16,7 +15,6 @@ SEEDS = 5
 
 _MIXTURES = (50, 75, 100, 125, 150, 200, 250)
 _LARGE = (100, 200, 300, 400, 500)
-_ALL: Mapping[str, tuple[str, ...] | None] = MappingProxyType({"all": None})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +24,7 @@ class Variant:
     label: str
     method: str
     """What the registry calls it."""
-    settings: Mapping[str, Any] = MappingProxyType({})
+    settings: Mapping[str, Any] = field(default_factory=dict)
     """What makes it this variant of the method."""
 
 
@@ -34,9 +32,7 @@ VARIANTS: Mapping[str, Variant] = {
     "hpd-fixed": Variant(label="HPD-Fixed", method="hpd-fixed"),
     "mwem": Variant(label="MWEM", method="mwem"),
     "pep": Variant(label="PEP", method="pep"),
-    "hpd-gen": Variant(
-        label="HPD-Gen, fixed noise", method="hpd-gen", settings={"noise": "fixed"}
-    ),
+    "hpd-gen": Variant(label="HPD-Gen, fixed noise", method="hpd-gen", settings={"noise": "fixed"}),
     "hpd-gen-resampled": Variant(
         label="HPD-Gen, resampled noise", method="hpd-gen", settings={"noise": "resampled"}
     ),
@@ -76,26 +72,25 @@ class Experiment:
     """As in the paper; PEP, which it names but does not run, has the rounds of the mixtures."""
     quick: Effort
     """About ten minutes on two cores."""
-    queries: Mapping[str, tuple[str, ...] | None] = _ALL
+    queries: Mapping[str, tuple[str, ...] | None] = field(default_factory=lambda: {"all": None})
     """Sets of queries by name: the levels that are asked; None for all of the schema."""
 
 
-def _large(name: str, title: str, *, groups: int, **more: Any) -> Experiment:
+def _large(name: str, title: str, *, groups: int, quick: Effort, **more: Any) -> Experiment:
     """An experiment with hundreds of thousands of queries, beyond the reach of MWEM and PEP."""
-    every = ("hpd-fixed", "hpd-gen", "hpd-gen-resampled")
-    return Experiment(
-        name=name,
-        title=title,
-        groups=groups,
-        paper=Effort(rounds=dict.fromkeys(every, _LARGE)),
-        quick=Effort(
-            rounds={"hpd-fixed": (25, 50), "hpd-gen": (25,), "hpd-gen-resampled": (25,)},
-            epsilons=(0.25, 1.0),
-            seeds=2,
-            components=100,
-            gen_components=100,
-        ),
-        **more,
+    rounds = dict.fromkeys(("hpd-fixed", "hpd-gen", "hpd-gen-resampled"), _LARGE)
+    paper = Effort(rounds=rounds)
+    return Experiment(name=name, title=title, groups=groups, paper=paper, quick=quick, **more)
+
+
+def _quick(components: int, **rounds: tuple[int, ...]) -> Effort:
+    """Two epsilons, two seeds and a small K."""
+    return Effort(
+        rounds={name.replace("_", "-"): several for name, several in rounds.items()},
+        epsilons=(0.25, 1.0),
+        seeds=2,
+        components=components,
+        gen_components=components,
     )
 
 
@@ -121,23 +116,34 @@ EXPERIMENTS: Mapping[str, Experiment] = {
                     "hpd-fixed": (50, 100),
                     "mwem": (200, 400),
                     "pep": (50,),
-                    "hpd-gen": (50,),
-                    "hpd-gen-resampled": (50,),
+                    "hpd-gen": (75,),
+                    "hpd-gen-resampled": (75,),
                 },
                 epsilons=(0.125, 0.5, 1.0),
                 seeds=3,
-                gen_components=200,
+                gen_components=100,
             ),
         ),
-        _large("acs", "ACS NY-19", groups=87_453),
+        _large(
+            "acs",
+            "ACS NY-19",
+            groups=87_453,
+            quick=_quick(100, hpd_fixed=(50, 100), hpd_gen=(50,), hpd_gen_resampled=(50,)),
+        ),
         _large(
             "acs-rel",
             "ACS (rel.) NY-19",
             # Likewise: so many have a head and up to 4 children.
             groups=79_147,
+            quick=_quick(50, hpd_fixed=(25,), hpd_gen=(25,)),
             queries={"relation": ("relation",), "all": None},
         ),
-        _large("afst", "AFST", groups=20_448),
+        _large(
+            "afst",
+            "AFST",
+            groups=20_448,
+            quick=_quick(100, hpd_fixed=(100, 200), hpd_gen=(100,), hpd_gen_resampled=(100,)),
+        ),
     )
 }
 """The paper's four datasets."""
@@ -146,5 +152,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
 def experiment_named(name: str) -> Experiment:
     """The experiment of that name."""
     if name not in EXPERIMENTS:
-        raise KinfolkError(f"no experiment is called {name!r}. There are: {', '.join(EXPERIMENTS)}.")
+        raise KinfolkError(
+            f"no experiment is called {name!r}. There are: {', '.join(EXPERIMENTS)}."
+        )
     return EXPERIMENTS[name]

@@ -62,7 +62,7 @@ class Grid:
                 for name, several in self.effort.rounds.items():
                     for rounds in several:
                         for epsilon in self.effort.epsilons:
-                            yield Run(queries, name, epsilon, rounds, seed)
+                            yield Run(queries, name, float(epsilon), rounds, seed)
 
     def method(self, run: Run) -> Method:
         """The method of a run, with its settings."""

@@ -22,6 +22,7 @@ HEADER = [
     *(field.name for field in fields(Run)),
     *(field.name for field in fields(Errors)),
     "seconds",
+    "label",
 ]
 
 
@@ -45,7 +46,7 @@ class Records:
                     f"{runs}: there is no {SETTINGS} beside it, so nobody knows what was run. "
                     "Choose another folder."
                 )
-            wanted = _merged(folder, json.loads(settings.read_text(encoding="utf-8")), wanted)
+            wanted = _merged(folder, _settings(settings), wanted)
         settings.write_text(json.dumps(wanted, indent=2) + "\n", encoding="utf-8")
         records = cls(folder, wanted)
         if runs.exists():
@@ -57,7 +58,7 @@ class Records:
     def add(self, result: Result) -> None:
         """Keep a finished run: it is on disk when this returns."""
         row = [*asdict(result.run).values(), *asdict(result.errors).values()]
-        _append(self.folder / RUNS, [*row, round(result.seconds, 3)])
+        _append(self.folder / RUNS, [*row, round(result.seconds, 3), LABEL])
         self.results[result.run] = result
 
     def _read(self, path: Path) -> None:
@@ -70,7 +71,12 @@ class Records:
         if rows.fieldnames != HEADER:
             raise KinfolkError(f"{path}: is not a file of runs. Choose another folder.")
         for row in rows:
-            result = _result(row)
+            try:
+                result = _result(row)
+            except (TypeError, ValueError):
+                raise KinfolkError(
+                    f"{path}: line {rows.line_num} is not a run. Remove it, and it is run again."
+                ) from None
             self.results[result.run] = result
 
 
@@ -87,6 +93,16 @@ def settings_of(grid: Grid, dataset: Dataset) -> dict[str, Any]:
         "accounting": grid.accounting.value,
         "methods": {name: grid.settings(name) for name in grid.effort.rounds},
     }
+
+
+def _settings(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise KinfolkError(f"{path}: holds no settings of runs. Choose another folder.")
+    return found
 
 
 def _merged(folder: Path, found: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:

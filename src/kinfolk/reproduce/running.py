@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import multiprocessing
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from kinfolk.errors import KinfolkError
 from kinfolk.reproduce.dataset import Dataset
@@ -54,10 +57,16 @@ def reproduce(
         )
 
     tell()
-    with _results(grid, dataset, missing, jobs) as results:
-        for result in results:
-            records.add(result)
-            tell()
+    try:
+        with _results(grid, dataset, missing, jobs) as results:
+            for result in results:
+                records.add(result)
+                tell()
+    except BrokenProcessPool:
+        raise KinfolkError(
+            f"a process was ended from outside, perhaps for want of memory. {len(records.results)} "
+            "runs are kept; the same command goes on from there. Use fewer jobs."
+        ) from None
 
 
 @contextmanager
@@ -65,20 +74,29 @@ def _results(
     grid: Grid, dataset: Dataset, runs: Sequence[Run], jobs: int
 ) -> Iterator[Iterator[Result]]:
     """The results as they come; whoever leaves early ends the processes."""
-    if jobs == 1 or len(runs) < 2:
-        yield (perform(grid, dataset, run) for run in runs)
-        return
+    with tempfile.TemporaryDirectory(dir=_quick_folder(), prefix="kinfolk-reproduce-") as folder:
+        scratch = Path(folder)
+        if jobs == 1 or len(runs) < 2:
+            yield (perform(grid, dataset, run, scratch=scratch) for run in runs)
+        else:
+            with _pool(grid, dataset, scratch, min(jobs, len(runs))) as pool:
+                waiting = [pool.submit(Worker.work, run) for run in runs]
+                yield (one.result() for one in as_completed(waiting))
+
+
+@contextmanager
+def _pool(grid: Grid, dataset: Dataset, scratch: Path, jobs: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes that are ended, and not waited for, by whoever leaves with an exception."""
     others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(
-        min(jobs, len(runs)),
+        jobs,
         # Threads do not survive a fork.
         mp_context=multiprocessing.get_context("spawn"),
         initializer=Worker.begin,
-        initargs=(grid, dataset),
+        initargs=(grid, dataset, scratch),
     )
     try:
-        waiting = [pool.submit(Worker.work, run) for run in runs]
-        yield (one.result() for one in as_completed(waiting))
+        yield pool
     except BaseException:
         for child in set(multiprocessing.active_children()) - others:
             child.terminate()
@@ -100,3 +118,9 @@ def _seconds(runs: Sequence[Run], finished: Sequence[Result]) -> float | None:
     every = rate(None) or 0.0
     rates = {run.method: rate(run.method) or every for run in runs}
     return sum(run.rounds * rates[run.method] for run in runs)
+
+
+def _quick_folder() -> str | None:
+    """A folder in memory where there is one: ledgers wait for the disk at every step."""
+    memory = Path("/dev/shm")  # noqa: S108  (a new folder inside, which nobody else can read)
+    return str(memory) if memory.is_dir() else None

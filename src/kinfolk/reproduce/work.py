@@ -41,8 +41,11 @@ class Result:
     seconds: float
 
 
-def perform(grid: Grid, dataset: Dataset, run: Run) -> Result:
-    """Fit a model and compare it, and a sample from it, with the true answers. NOT PRIVATE."""
+def perform(grid: Grid, dataset: Dataset, run: Run, *, scratch: Path) -> Result:
+    """Fit a model and compare it, and a sample from it, with the true answers. NOT PRIVATE.
+
+    `scratch` is a folder for the ledger, which nobody needs afterwards.
+    """
     start = time.perf_counter()
     counter = dataset.counters[run.queries]
     promise = Promise(
@@ -54,7 +57,7 @@ def perform(grid: Grid, dataset: Dataset, run: Run) -> Result:
     )
     rng = np.random.default_rng([run.randomness, 0])
     with (
-        tempfile.TemporaryDirectory(dir=_quick_folder(), prefix="kinfolk-reproduce-") as folder,
+        tempfile.TemporaryDirectory(dir=scratch) as folder,
         Curator(counter, promise=promise, ledger=Path(folder) / "ledger.jsonl") as curator,
     ):
         training = grid.method(run).start(curator, rng=rng)
@@ -83,9 +86,10 @@ class Worker:
 
     grid: Grid
     dataset: Dataset
+    scratch: Path
 
     @classmethod
-    def begin(cls, grid: Grid, dataset: Dataset) -> None:
+    def begin(cls, grid: Grid, dataset: Dataset, scratch: Path) -> None:
         """Prepare this process: one thread, and Ctrl-C is for the process that started it."""
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         numba.set_num_threads(1)
@@ -94,15 +98,9 @@ class Worker:
             f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_multi_thread_eigen=false "
             "intra_op_parallelism_threads=1"
         )
-        cls.grid, cls.dataset = grid, dataset
+        cls.grid, cls.dataset, cls.scratch = grid, dataset, scratch
 
     @classmethod
     def work(cls, run: Run) -> Result:
         """One run, here."""
-        return perform(cls.grid, cls.dataset, run)
-
-
-def _quick_folder() -> str | None:
-    """A folder in memory where there is one: a ledger waits for the disk at every step."""
-    memory = Path("/dev/shm")  # noqa: S108  (a new folder inside, which nobody else can read)
-    return str(memory) if memory.is_dir() else None
+        return perform(cls.grid, cls.dataset, run, scratch=cls.scratch)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, TypeGuard
+from typing import Any, Literal, TypeGuard
 
 from kinfolk.errors import SchemaError
 from kinfolk.schema.attributes import Attribute, kind_of, shown
@@ -327,3 +327,14 @@ class Schema:
         if path is not None:
             Path(path).write_text(text, encoding="utf-8")
         return text
+
+    def to_sdv_metadata(self) -> dict[str, Any]:
+        """The metadata that SDV and SDMetrics ask for; `kinfolk init` reads such files."""
+        from kinfolk.schema.sdv import sdv_metadata
+
+        return sdv_metadata(self)
+
+    def _repr_html_(self) -> str:
+        from kinfolk.schema.showing import schema_html
+
+        return schema_html(self)

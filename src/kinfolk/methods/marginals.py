@@ -1,0 +1,319 @@
+"""Whole marginals, all bought at once: the default method.
+
+A whole marginal costs hardly more than one of its cells, and every marginal that is bought makes
+the others more certain, since the mixture must answer all of them. So the budget is spent on every
+marginal of the workload, once, before any fitting; all that follows is post-processing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kinfolk.errors import KinfolkError
+from kinfolk.methods.method import Progress, silent
+from kinfolk.methods.mixture_fit import (
+    BATCHES,
+    Measured,
+    MixtureFit,
+    Table,
+    joined,
+    worthwhile,
+)
+from kinfolk.models.engine.plan import Plan
+from kinfolk.models.hpd import HPD
+from kinfolk.models.layout import Layout, Scheme
+from kinfolk.privacy.curator import Curator
+from kinfolk.queries.orders import order_of, with_lower_orders
+from kinfolk.queries.units import Unit
+from kinfolk.queries.workload import Workload
+
+NOISIEST = 0.2
+"""The largest noise on a cell, as a share of all groups, with which a marginal is worth buying:
+beyond it, marginals of fewer attributes leave smaller errors."""
+PORTION = 100_000
+"""About so many cells are bought in one step, which can then be resumed from."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Marginals:
+    """The method's settings; none needs tuning.
+
+    >>> Marginals().settings["components"]
+    1000
+    """
+
+    components: int = 1000
+    """K: how many product distributions are mixed, ..."""
+    parts: int = 4
+    """... in so many mixtures that are fitted apart. Together they follow less of the noise."""
+    replicates: int = 8
+    """Fits to made-up noise, from which the standard errors of answers are worked out; 0: none."""
+    max_passes: int = 40
+    """Passes over all marginals in one fit, at most."""
+    scheme: Scheme | None = None
+    """How many members share a slot; by default 1, 1, 1, 2, 2, 3, and one slot for a role."""
+
+    def __post_init__(self) -> None:
+        for name, least in (("components", 1), ("parts", 1), ("replicates", 0), ("max_passes", 1)):
+            if getattr(self, name) < least:
+                raise KinfolkError(f"{name} is {getattr(self, name)}. Use at least {least}.")
+        if self.parts > self.components:
+            raise KinfolkError(f"{self.components} components cannot make {self.parts} parts.")
+
+    @property
+    def name(self) -> str:
+        """How `--method` calls it."""
+        return "marginals"
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What it was told, for the certificate."""
+        return asdict(self)
+
+    def size_weighted(self, unit: Unit) -> bool:
+        """Weights make a whole group as cheap to protect as one member."""
+        return unit is Unit.GROUP
+
+    def asks(self, workload: Workload) -> Workload:
+        """All orders are counted; which are bought depends on how many groups there are."""
+        return with_lower_orders(workload)
+
+    def start(self, curator: Curator, *, rng: np.random.Generator) -> MarginalsTraining:
+        """Begin."""
+        return MarginalsTraining(self, curator, rng)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Offer:
+    """What can be bought, as far as is public."""
+
+    workload: Workload
+    """All marginals of all orders."""
+    weights: npt.NDArray[np.int64]
+    """(blocks, sizes + 1) what a group of each size adds."""
+    squares: Sequence[int]
+    """(blocks,) by how much each is charged: the squared L2 sensitivity."""
+    rho: Fraction
+    """The budget."""
+    groups: int
+    people: int | None
+    """How many there are; None where that is not public."""
+
+    @classmethod
+    def of(cls, curator: Curator) -> Offer:
+        """What a curator offers."""
+        every = range(len(curator.workload.blocks))
+        return cls(
+            workload=curator.workload,
+            weights=curator.weights,
+            squares=[curator.sensitivity(block).l2_squared for block in every],
+            rho=curator.terms.rho,
+            groups=curator.groups,
+            people=curator.people,
+        )
+
+    @property
+    def weighted(self) -> bool:
+        """Whether groups count by their size."""
+        return bool((self.weights[:, self.workload.schema.sizes.start :] != 1).any())
+
+    def sigma(self, purchase: Purchase) -> float:
+        """The standard deviation of the noise on a cell, in groups or people."""
+        squares = sum(self.squares[block] for block in purchase.blocks)
+        unit = int(self.weights[purchase.blocks[0]].max())
+        return math.sqrt(squares / (2 * float(self.rho * purchase.share))) / unit
+
+
+@dataclass(frozen=True, kw_only=True)
+class Purchase:
+    """Blocks that are bought together, with one noise."""
+
+    blocks: tuple[int, ...]
+    """By position in the workload."""
+    share: Fraction
+    """Of the budget."""
+
+
+def shopping_list(offer: Offer) -> list[Purchase]:
+    """What to buy: everything of the highest order with bearable noise; public.
+
+    The levels share the budget by the weights that the workload gives them. Plain counts of groups
+    are shares of a smaller total than counts of people, so they get more.
+    """
+    blocks = offer.workload.blocks
+    orders = sorted({order_of(block) for block in blocks}, reverse=True)
+    for order in orders:
+        purchases = _purchases(offer, [at for at in _distinct(offer) if _order(offer, at) == order])
+        noise = max(offer.sigma(one) for one in purchases) / offer.groups
+        if noise <= NOISIEST:
+            break
+    return purchases
+
+
+def _order(offer: Offer, block: int) -> int:
+    return order_of(offer.workload.blocks[block])
+
+
+def _distinct(offer: Offer) -> list[int]:
+    """The blocks that differ: weighted, a set of group attributes is the same at either level."""
+    kept: dict[object, int] = {}
+    for at, block in enumerate(offer.workload.blocks):
+        alone = not block.individual and not block.relative
+        level = "either" if alone and offer.weighted else (block.level, block.relation)
+        kept.setdefault((level, block.group, block.individual, block.relative), at)
+    return sorted(kept.values())
+
+
+def _purchases(offer: Offer, chosen: Sequence[int]) -> list[Purchase]:
+    """One noise for all of a level, in portions that are bought one by one."""
+    blocks = offer.workload.blocks
+    levels = dict.fromkeys(blocks[at].level for at in chosen)
+    own = {level: [at for at in chosen if blocks[at].level == level] for level in levels}
+    asked = {level: _pressure(offer, level, own[level]) for level in levels}
+    found: list[Purchase] = []
+    for level in levels:
+        share = asked[level] / sum(asked.values())
+        squares = sum(offer.squares[at] for at in own[level])
+        for portion in _portions(own[level], [blocks[at].cells for at in own[level]]):
+            part = Fraction(sum(offer.squares[at] for at in portion), squares)
+            found.append(Purchase(blocks=portion, share=share * part))
+    return found
+
+
+def _pressure(offer: Offer, level: str, blocks: Sequence[int]) -> Fraction:
+    """How much of the budget a level asks for, beside the others.
+
+    The sum of errors as shares is least if budgets go by the two-thirds power of what one count is
+    worth.
+    """
+    weight = max(offer.workload.blocks[at].weight for at in blocks)
+    worth = 1.0
+    if offer.people is not None and level != "group" and not offer.weighted:
+        worth = offer.groups / offer.people
+    return Fraction(weight * worth ** (2 / 3)).limit_denominator(10**6)
+
+
+def _portions(blocks: Sequence[int], cells: Sequence[int]) -> list[tuple[int, ...]]:
+    """Blocks in portions of about as many cells each."""
+    count = max(1, round(sum(cells) / PORTION))
+    ends = np.cumsum(cells) / sum(cells) * count
+    found: list[list[int]] = [[] for _ in range(count)]
+    for block, end in zip(blocks, ends, strict=True):
+        found[min(count - 1, math.ceil(end) - 1)].append(block)
+    return [tuple(portion) for portion in found if portion]
+
+
+def _tell(progress: Progress, before: int, total: int, done: int) -> None:
+    progress("fitting", before + done, total)
+
+
+class MarginalsTraining:
+    """The method at work: buy, fit, and fit again to made-up noise."""
+
+    def __init__(self, told: Marginals, curator: Curator, rng: np.random.Generator) -> None:
+        self._told, self._curator, self._rng = told, curator, rng
+        self._layout = Layout.of(curator.workload.schema, scheme=told.scheme)
+        self._parts: list[Table] = []
+        self._fit: MixtureFit | None = None
+        self._replicates: list[Table] = []
+
+    def run(self, progress: Progress = silent) -> None:
+        """Spend the budget, then learn from what it bought."""
+        batches = self._batches(*self._buy(progress))
+        told, rng = self._told, self._rng
+        sizes = [len(part) for part in np.array_split(np.arange(told.components), told.parts)]
+        passes = worthwhile(
+            self._layout,
+            batches,
+            components=sizes[0],
+            most=told.max_passes,
+            rng=rng,
+            told=lambda done: progress("trying", done, told.max_passes),
+        )
+        total = told.parts * passes
+        for number, size in enumerate(sizes):
+            self._fit = MixtureFit.random(self._layout, batches, components=size, rng=rng)
+            tell = partial(_tell, progress, number * passes, total)
+            self._fit.run(passes, rng=rng, told=tell)
+            self._parts.append(self._fit.probabilities)
+        if told.parts > 1 and passes == told.max_passes:
+            # There is more to learn than the parts could hold.
+            together = joined(self._layout, batches, self._parts)
+            together.run(
+                passes, rng=rng, told=lambda done: progress("fitting together", done, passes)
+            )
+            self._parts = [together.probabilities]
+        self._repeat(batches, passes, sizes[0], progress)
+
+    def model(self) -> HPD:
+        """The mixture of the parts that are finished; before, the unfinished one."""
+        parts = self._parts
+        if not parts:
+            fit = self._fit or MixtureFit.random(
+                self._layout, [], components=self._told.components, rng=np.random.default_rng(0)
+            )
+            parts = [fit.probabilities]
+        return HPD(layout=self._layout, probabilities=np.concatenate(parts, axis=1))
+
+    def extra(self) -> Mapping[str, npt.NDArray[Any]]:
+        """The replicates, (replicates, rows, K): models fitted to this one with made-up noise."""
+        return {"replicates": np.stack(self._replicates)} if self._replicates else {}
+
+    def _buy(self, progress: Progress) -> tuple[list[int], list[npt.NDArray[np.float64]]]:
+        """Blocks, and for each the noisy rates and precisions of its cells, (2, cells)."""
+        curator = self._curator
+        purchases = shopping_list(Offer.of(curator))
+        blocks: list[int] = []
+        found: list[npt.NDArray[np.float64]] = []
+        for number, one in enumerate(purchases, 1):
+            step = f"marginals {number} of {len(purchases)}"
+            bought = curator.measure(one.blocks, rho=curator.terms.rho * one.share, step=step)
+            rates = bought.values / curator.groups
+            precision = np.full(len(rates), (curator.groups / bought.sigma) ** 2)
+            cells = np.cumsum([curator.workload.blocks[at].cells for at in one.blocks])[:-1]
+            blocks += one.blocks
+            found += np.split(np.stack([rates, precision]), cells, axis=1)
+            progress("measuring", number, len(purchases))
+        return blocks, found
+
+    def _batches(
+        self, blocks: Sequence[int], found: Sequence[npt.NDArray[np.float64]]
+    ) -> list[Measured]:
+        """The marginals in random batches, each with its share of every level."""
+        curator = self._curator
+        plan = Plan.of(self._layout, curator.workload, weights=curator.weights, blocks=blocks[:1])
+        values = dict(zip(blocks, found, strict=True))
+        levels = [curator.workload.blocks[at].level for at in blocks]
+        dealt = [
+            at
+            for level in dict.fromkeys(levels)
+            for at in self._rng.permutation(
+                [b for b, own in zip(blocks, levels, strict=True) if own == level]
+            )
+        ]
+        batches = []
+        for first in range(min(BATCHES, len(dealt))):
+            own = sorted(int(at) for at in dealt[first::BATCHES])
+            rates, precision = np.concatenate([values[at] for at in own], axis=1)
+            batches.append(Measured(plan=plan.batch(own), rates=rates, precision=precision))
+        return batches
+
+    def _repeat(
+        self, batches: Sequence[Measured], passes: int, components: int, progress: Progress
+    ) -> None:
+        """What would have been learnt, had this model been the truth: again with fresh noise."""
+        truth = self.model().probabilities
+        for number in range(self._told.replicates):
+            again = [batch.again(truth, self._rng) for batch in batches]
+            fit = MixtureFit.random(self._layout, again, components=components, rng=self._rng)
+            fit.run(passes, rng=self._rng)
+            self._replicates.append(fit.probabilities)
+            progress("repeating", number + 1, self._told.replicates)

@@ -1,0 +1,156 @@
+"""A mixture fitted to noisy marginals, for as long as it learns more than noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kinfolk.methods.adam import Adam
+from kinfolk.models.engine.plan import Plan
+from kinfolk.models.engine.softmax import softmax, softmax_gradient
+from kinfolk.models.layout import Layout
+
+Floats = npt.NDArray[np.float64]
+Table = npt.NDArray[np.floating[Any]]
+
+BATCHES = 20
+"""Parts that a pass over all marginals is cut into; one step is made on each."""
+START = 0.2
+"""How far the logits lie apart at first. Little: what the data does not say stays independent."""
+RATE = 0.1
+"""Of Adam, on the logits."""
+FORGETTING = (0.8, 0.7)
+"""What Adam keeps of its mean and of its squares from step to step. With the usual 0.999 for the
+squares, probabilities that must become small take ten times as many steps to get there."""
+PATIENCE = 3
+"""After so many passes that learnt nothing, a trial ends."""
+MORE = 1.25
+"""Passes over all of the information, for every one that was right for half of it."""
+COOLING = 0.25
+"""How many more passes there are in which the rate falls to nothing, as a share of the others."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """Some marginals as they were released."""
+
+    plan: Plan
+    """Answers them."""
+    rates: Floats
+    """(queries,) the noisy count of each, by the number of groups."""
+    precision: Floats
+    """(queries,) one over the variance of each."""
+
+    def misfit(self, probabilities: Table) -> float:
+        """The sum of squared distances, in units of the noise."""
+        distance = self.plan.rates(probabilities) - self.rates
+        return float(self.precision @ (distance * distance))
+
+    def gradient(self, probabilities: Table) -> Table:
+        """Half the gradient of the misfit by the probabilities, (rows, K)."""
+        distance = self.plan.rates(probabilities) - self.rates
+        return self.plan.gradient(probabilities, self.precision * distance)
+
+    def halves(self, rng: np.random.Generator) -> tuple[Measured, Measured]:
+        """Two measurements with noise of their own, each of half the precision.
+
+        Noise that is added to one and taken from the other makes theirs independent: so one can
+        tell how much of what was learnt from the other is true.
+        """
+        noise = rng.standard_normal(len(self.rates)) / np.sqrt(self.precision)
+        half = replace(self, precision=self.precision / 2)
+        return replace(half, rates=self.rates + noise), replace(half, rates=self.rates - noise)
+
+    def again(self, probabilities: Table, rng: np.random.Generator) -> Measured:
+        """What would have been released, had these probabilities been the truth."""
+        noise = rng.standard_normal(len(self.rates)) / np.sqrt(self.precision)
+        return replace(self, rates=self.plan.rates(probabilities) + noise)
+
+
+class MixtureFit:
+    """A mixture in the making; all it sees is released."""
+
+    def __init__(self, layout: Layout, batches: Sequence[Measured], logits: Table) -> None:
+        self._segments = layout.segments
+        self._batches = batches
+        self._logits = logits
+        self.probabilities = softmax(logits, self._segments)
+        """(rows, K) the mixture so far."""
+        self._queries = sum(len(batch.rates) for batch in batches)
+        self._adam = Adam(learning_rate=RATE, decay=FORGETTING[0], square_decay=FORGETTING[1])
+
+    @classmethod
+    def random(
+        cls,
+        layout: Layout,
+        batches: Sequence[Measured],
+        *,
+        components: int,
+        rng: np.random.Generator,
+    ) -> MixtureFit:
+        """Begin with components that are nearly alike."""
+        logits = START * rng.standard_normal((layout.rows, components), np.float32)
+        return cls(layout, batches, logits)
+
+    def run(
+        self, passes: int, *, rng: np.random.Generator, told: Callable[[int], None] | None = None
+    ) -> None:
+        """Pass so many times over the marginals, and then some more to settle."""
+        for done in range(1, passes + 1):
+            self.steps(np.ones(len(self._batches)), rng)
+            if told is not None:
+                told(done)
+        number = max(2, round(COOLING * passes)) * len(self._batches)
+        # From the full rate to nothing, slowly at both ends.
+        self.steps(0.5 * (1 + np.cos(np.linspace(0, np.pi, number + 1)[1:])), rng)
+
+    def steps(self, rates: Floats, rng: np.random.Generator) -> None:
+        """Steps at these rates, passing over the batches in random order."""
+        number = len(self._batches)
+        for done, rate in enumerate(rates):
+            if done % number == 0:
+                order = rng.permutation(number)
+            gradient = self._batches[order[done % number]].gradient(self.probabilities)
+            gradient *= gradient.dtype.type(number / self._queries)
+            pull = softmax_gradient(self.probabilities, gradient, self._segments)
+            self._adam.step(self._logits, pull, scale=float(rate))
+            self.probabilities = softmax(self._logits, self._segments)
+
+
+def worthwhile(
+    layout: Layout,
+    batches: Sequence[Measured],
+    *,
+    components: int,
+    most: int,
+    rng: np.random.Generator,
+    told: Callable[[int], None],
+) -> int:
+    """How many passes a fit should make: tried with one half of the information on the other.
+
+    More passes than these would learn the noise by heart. All of the information bears a few more
+    than half of it.
+    """
+    halves = [batch.halves(rng) for batch in batches]
+    fit = MixtureFit.random(layout, [one for one, _ in halves], components=components, rng=rng)
+    best, least = 1, np.inf
+    for done in range(1, most + 1):
+        fit.steps(np.ones(len(batches)), rng)
+        misfit = sum(other.misfit(fit.probabilities) for _, other in halves)
+        told(done)
+        if misfit < least:
+            best, least = done, misfit
+        elif done - best >= PATIENCE:
+            break
+    return min(most, math.ceil(MORE * best))
+
+
+def joined(layout: Layout, batches: Sequence[Measured], parts: Sequence[Table]) -> MixtureFit:
+    """Several mixtures as one with all their components, to be fitted on."""
+    logits = np.log(np.maximum(np.concatenate(parts, axis=1), np.finfo(np.float32).tiny))
+    return MixtureFit(layout, batches, logits.astype(np.float32))

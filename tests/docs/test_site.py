@@ -1,0 +1,69 @@
+"""The documentation is complete and up to date, has no dead links, and loads nothing from afar."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kinfolk
+from docs.cli_page import PAGE, page
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_page_of_commands_is_up_to_date() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "run: python tests/docs/cli_page.py"
+
+
+def test_every_public_name_has_its_place() -> None:
+    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    headings = {
+        word for line in text.splitlines() if line.startswith("## ") for word in line.split()
+    }
+    assert set(kinfolk.__all__) <= headings
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_links_of_pages_outside_the_site(name: str) -> None:
+    """The builder checks those inside."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    targets = [one.split("#")[0] for one in re.findall(r"\]\(([^)\s]+)\)", text)]
+    assert [one for one in targets if one and ":" not in one and not (ROOT / one).exists()] == []
+
+
+class Assets(HTMLParser):
+    """What a page loads by itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        for name, value in attrs:
+            if name in ("src", "srcset") or (name == "href" and tag == "link"):
+                self.found.append(value or "")
+
+
+@pytest.mark.skipif(importlib.util.find_spec("mkdocs") is None, reason="mkdocs is not installed")
+def test_the_site_is_sound_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", str(tmp_path)]
+    built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr
+    pages = sorted(tmp_path.glob("*.html"))
+    assert {"index.html", "cli.html", "privacy.html", "contributing.html"} <= {
+        page.name for page in pages
+    }
+    assets = Assets()
+    for one in pages:
+        assets.feed(one.read_text(encoding="utf-8"))
+    assert len(assets.found) > len(pages)
+    assert [one for one in assets.found if re.match(r"(\w+:)?//", one)] == []
+    styles = "".join(one.read_text(encoding="utf-8") for one in tmp_path.rglob("*.css"))
+    assert re.findall(r"url\(['\"]?(?:\w+:)?//|@import", styles) == []

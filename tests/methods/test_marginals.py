@@ -1,0 +1,235 @@
+"""Whole marginals: what is bought, what it costs, what is learnt, and when a fit should end."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from generators import random_dataset
+from kinfolk.errors import KinfolkError
+from kinfolk.methods.marginals import NOISIEST, Marginals, Offer, shopping_list
+from kinfolk.methods.mixture_fit import Measured, MixtureFit, joined, worthwhile
+from kinfolk.models.engine.plan import Plan
+from kinfolk.models.hpd import HPD
+from kinfolk.models.layout import Layout
+from kinfolk.privacy.certificate import certificate_of, check_certificate
+from kinfolk.privacy.curator import Curator, Promise
+from kinfolk.queries.counting import Counter, count
+from kinfolk.queries.orders import order_of, with_lower_orders
+from kinfolk.queries.sensitivity import workload_weights
+from kinfolk.queries.units import Unit
+from kinfolk.queries.workload import Workload
+from kinfolk.schema import Schema
+
+SCHEMA = Schema.from_text("""
+group:
+  table: homes
+  id: home
+  attributes: {veh: {values: [0, 1, 2]}, own: {values: [0, 1]}}
+individual:
+  table: people
+  group_id: home
+  attributes: {sex: {values: [m, f]}, old: {values: [0, 1]}, job: {values: [0, 1, 2]}}
+max_size: 3
+workload: {k: 2}
+""")
+WORKLOAD = Workload.of(SCHEMA)
+LAYOUT = Layout.of(SCHEMA)
+
+
+def skewed(groups: int = 4000) -> object:
+    data = random_dataset(SCHEMA, groups=groups, rng=np.random.default_rng(2))
+    data.group[: groups * 3 // 4] = 0
+    data.individual[: groups * 3 // 2, 1] = data.individual[: groups * 3 // 2, 0]
+    return data
+
+
+DATA = skewed()
+TRUE = count(DATA, WORKLOAD) / np.repeat(
+    [DATA.groups if block.level == "group" else DATA.people for block in WORKLOAD.blocks],
+    [block.cells for block in WORKLOAD.blocks],
+)
+
+
+def curator(
+    folder: Path, unit: Unit, *, method: Marginals, epsilon: float = 2.0, data: object = DATA
+) -> Curator:
+    asked = method.asks(WORKLOAD)
+    counter = Counter(
+        asked, weights=workload_weights(asked) if method.size_weighted(unit) else None
+    )
+    counter.add(data)
+    promise = Promise(unit=unit, epsilon=epsilon, delta=1e-8, seed=11)
+    return Curator(counter, promise=promise, ledger=folder / "ledger.jsonl")
+
+
+SMALL = Marginals(components=40, parts=2, replicates=2, max_passes=15)
+
+
+@pytest.mark.parametrize("unit", list(Unit))
+def test_it_learns_and_spends_all_it_has(tmp_path: Path, unit: Unit) -> None:
+    with curator(tmp_path, unit, method=SMALL) as gate:
+        training = SMALL.start(gate, rng=np.random.default_rng(1))
+        before = np.abs(training.model().answer(WORKLOAD) - TRUE).mean()
+        training.run()
+        assert 0 <= gate.remaining < gate.terms.rho / 10**6
+        assert check_certificate(certificate_of(gate.account)) == []
+    model = training.model()
+    assert model.components == 40
+    assert np.abs(model.answer(WORKLOAD) - TRUE).mean() < before / 5
+    assert training.extra()["replicates"].shape == (2, LAYOUT.rows, 20)
+
+
+@pytest.mark.parametrize("unit", list(Unit))
+def test_nothing_is_bought_twice_and_nothing_is_left_out(tmp_path: Path, unit: Unit) -> None:
+    with curator(tmp_path, unit, method=SMALL) as gate:
+        bought = shopping_list(Offer.of(gate))
+        blocks = [gate.workload.blocks[at] for one in bought for at in one.blocks]
+    assert sum(one.share for one in bought) == 1
+    assert len(set(blocks)) == len(blocks)
+    # Weighted, what groups have by themselves is the same at either level.
+    alone = [block for block in WORKLOAD.blocks if not block.individual]
+    twice = len(alone) // 2 if unit is Unit.GROUP else 0
+    assert len(blocks) == len(WORKLOAD.blocks) - twice
+    assert {order_of(block) for block in blocks} == {2}
+
+
+def test_the_more_noise_the_fewer_attributes(tmp_path: Path) -> None:
+    """With a tenth of the groups and of epsilon, pairs are too noisy to be worth buying."""
+    few = skewed(400)
+    with curator(tmp_path, Unit.GROUP, method=SMALL, epsilon=0.2, data=few) as gate:
+        offer = Offer.of(gate)
+        first, *others = shopping_list(offer)
+        rho = gate.terms.rho * first.share
+        noise = gate.measure(first.blocks, rho=rho, step="look").sigma
+    bought = [at for one in (first, *others) for at in one.blocks]
+    assert {order_of(gate.workload.blocks[at]) for at in bought} == {1}
+    # It says in advance what noise there will be; that of pairs would have been too much.
+    assert noise == pytest.approx(2520 * offer.sigma(first))
+    pairs = len(WORKLOAD.blocks) / len(bought)
+    assert offer.sigma(first) / few.groups * np.sqrt(pairs) > NOISIEST
+
+
+def test_a_level_gets_the_budget_of_its_weight(tmp_path: Path) -> None:
+    heavy = SCHEMA.to_yaml().replace("k: 2", "k: 2, weights: {group: 3.0}")
+    workload = SMALL.asks(Workload.of(Schema.from_text(heavy)))
+    counter = Counter(workload, weights=workload_weights(workload))
+    counter.add(random_dataset(workload.schema, groups=4000, rng=np.random.default_rng(2)))
+    promise = Promise(unit=Unit.GROUP, epsilon=2.0, delta=1e-8, seed=11)
+    with Curator(counter, promise=promise, ledger=tmp_path / "ledger.jsonl") as gate:
+        shares: dict[str, Fraction] = {}
+        for one in shopping_list(Offer.of(gate)):
+            level = gate.workload.blocks[one.blocks[0]].level
+            shares[level] = shares.get(level, Fraction(0)) + one.share
+    assert shares == {"group": Fraction(3, 4), "individual": Fraction(1, 4)}
+
+
+def test_it_resumes_with_what_it_bought(tmp_path: Path) -> None:
+    with curator(tmp_path, Unit.GROUP, method=SMALL) as gate:
+        SMALL.start(gate, rng=np.random.default_rng(1))._buy(lambda *_: None)
+        spent = gate.spent
+    with curator(tmp_path, Unit.GROUP, method=SMALL) as gate:
+        again = SMALL.start(gate, rng=np.random.default_rng(1))
+        again.run()
+        assert gate.spent == spent
+    (tmp_path / "other").mkdir()
+    with curator(tmp_path / "other", Unit.GROUP, method=SMALL) as gate:
+        undisturbed = SMALL.start(gate, rng=np.random.default_rng(1))
+        undisturbed.run()
+    assert np.array_equal(again.model().probabilities, undisturbed.model().probabilities)
+
+
+def test_a_model_is_there_at_any_time(tmp_path: Path) -> None:
+    def stop(doing: str, done: int, total: int) -> None:
+        if doing == "fitting":
+            raise KeyboardInterrupt
+
+    with curator(tmp_path, Unit.GROUP, method=SMALL) as gate:
+        training = SMALL.start(gate, rng=np.random.default_rng(1))
+        assert training.model().components == 40
+        with pytest.raises(KeyboardInterrupt):
+            training.run(stop)
+    assert training.model().components == 20
+    assert training.extra() == {}
+
+
+def measured(truth: HPD, noise: float, rng: np.random.Generator) -> list[Measured]:
+    plan = Plan.of(LAYOUT, WORKLOAD)
+    parts = [plan.batch(range(first, len(WORKLOAD.blocks), 4)) for first in range(4)]
+    precision = [np.full(part.size, 1 / noise**2) for part in parts]
+    exact = [
+        Measured(plan=part, rates=part.rates(truth.probabilities), precision=one)
+        for part, one in zip(parts, precision, strict=True)
+    ]
+    return [batch.again(truth.probabilities, rng) for batch in exact]
+
+
+def test_halves_are_independent() -> None:
+    """Over 20,000 pairs, a correlation of 0.05 would be seven standard deviations."""
+    rng = np.random.default_rng(3)
+    truth = HPD.random(LAYOUT, 5, rng)
+    batch = measured(truth, 0.1, rng)[0]
+    exact = batch.plan.rates(truth.probabilities)
+    firsts, seconds = [], []
+    for _ in range(20_000 // len(exact) + 1):
+        one, other = batch.again(truth.probabilities, rng).halves(rng)
+        firsts.append(one.rates - exact)
+        seconds.append(other.rates - exact)
+    first, second = np.concatenate(firsts), np.concatenate(seconds)
+    assert abs(np.corrcoef(first, second)[0, 1]) < 0.05
+    assert np.allclose([first.var(), second.var()], 1 / one.precision[0], rtol=0.1)
+
+
+def test_with_more_noise_fewer_passes_are_worthwhile() -> None:
+    rng = np.random.default_rng(4)
+    truth = HPD.random(LAYOUT, 5, rng)
+    passes = [
+        worthwhile(
+            LAYOUT,
+            measured(truth, noise, rng),
+            components=30,
+            most=60,
+            rng=np.random.default_rng(1),
+            told=lambda done: None,
+        )
+        for noise in (0.3, 0.001)
+    ]
+    assert passes[0] < passes[1]
+
+
+def test_a_fit_comes_close_to_answers_without_noise() -> None:
+    rng = np.random.default_rng(5)
+    truth = HPD.random(LAYOUT, 5, rng)
+    batches = measured(truth, 1e-6, rng)
+    fit = MixtureFit.random(LAYOUT, batches, components=60, rng=rng)
+    fit.run(150, rng=rng)
+    found = HPD(layout=LAYOUT, probabilities=fit.probabilities).answer(WORKLOAD)
+    assert np.abs(found - truth.answer(WORKLOAD)).max() < 0.004
+
+
+def test_parts_are_joined_as_they_are() -> None:
+    rng = np.random.default_rng(6)
+    parts = [HPD.random(LAYOUT, number, rng, dtype=np.float32).probabilities for number in (3, 4)]
+    whole = joined(LAYOUT, [], parts).probabilities
+    assert np.allclose(whole, np.concatenate(parts, axis=1), atol=1e-6)
+
+
+def test_lower_orders_add_up() -> None:
+    everything = with_lower_orders(WORKLOAD)
+    assert everything.blocks[: len(WORKLOAD.blocks)] == WORKLOAD.blocks
+    counts = count(DATA, everything)
+    totals = {
+        block.level: counts[place].sum()
+        for block, place in everything.slices()
+        if order_of(block) == 1 and block.group
+    }
+    assert totals == {"group": DATA.groups, "individual": DATA.people}
+
+
+@pytest.mark.parametrize("wrong", [{"components": 0}, {"parts": 0}, {"components": 2, "parts": 3}])
+def test_settings_are_checked(wrong: dict[str, int]) -> None:
+    with pytest.raises(KinfolkError):
+        Marginals(**wrong)
