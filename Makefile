@@ -65,6 +65,10 @@ bench: $(VENV)/core ## measure counting, selection, answering, sampling; BENCH=-
 	@$(BIN)/python -m bench.answering
 	@$(BIN)/python -m bench.sampling
 
+.PHONY: accuracy
+accuracy: $(VENV)/core ## measure errors on real households, into docs/accuracy; hours, and resumable
+	@$(BIN)/python -m bench.accuracy $(ACCURACY)
+
 .PHONY: docs
 docs: $(VENV)/dev ## build the documentation into ./site; a warning is an error
 	@$(BIN)/python -m mkdocs build --strict --quiet

@@ -127,6 +127,17 @@ def test_a_level_gets_the_budget_of_its_weight(tmp_path: Path) -> None:
     assert shares == {"group": Fraction(3, 4), "individual": Fraction(1, 4)}
 
 
+def test_attribute_sets_of_any_size_are_bought(tmp_path: Path) -> None:
+    """A set that is smaller than others, and no part of them, is not forgotten."""
+    mixed = Workload.of(SCHEMA, sets=[["veh", "sex"], ["job"]], levels=["individual"])
+    counter = Counter(with_lower_orders(mixed))
+    counter.add(DATA)
+    promise = Promise(unit=Unit.INDIVIDUAL, epsilon=2.0, delta=1e-8, seed=11)
+    with Curator(counter, promise=promise, ledger=tmp_path / "ledger.jsonl") as gate:
+        bought = [at for one in shopping_list(Offer.of(gate)) for at in one.blocks]
+    assert [gate.workload.blocks[at] for at in bought] == list(mixed.blocks)
+
+
 def test_it_resumes_with_what_it_bought(tmp_path: Path) -> None:
     with curator(tmp_path, Unit.GROUP, method=SMALL) as gate:
         SMALL.start(gate, rng=np.random.default_rng(1))._buy(lambda *_: None)

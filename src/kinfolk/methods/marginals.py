@@ -31,9 +31,9 @@ from kinfolk.models.engine.plan import Plan
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout, Scheme
 from kinfolk.privacy.curator import Curator
-from kinfolk.queries.orders import order_of, with_lower_orders
+from kinfolk.queries.orders import order_of, parts_of, with_lower_orders
 from kinfolk.queries.units import Unit
-from kinfolk.queries.workload import Workload
+from kinfolk.queries.workload import Block, Workload
 
 NOISIEST = 0.2
 """The largest noise on a cell, as a share of all groups, with which a marginal is worth buying:
@@ -151,15 +151,23 @@ def shopping_list(offer: Offer) -> list[Purchase]:
     blocks = offer.workload.blocks
     orders = sorted({order_of(block) for block in blocks}, reverse=True)
     for order in orders:
-        purchases = _purchases(offer, [at for at in _distinct(offer) if _order(offer, at) == order])
+        purchases = _purchases(offer, _needed(offer, order))
         noise = max(offer.sigma(one) for one in purchases) / offer.groups
         if noise <= NOISIEST:
             break
     return purchases
 
 
-def _order(offer: Offer, block: int) -> int:
-    return order_of(offer.workload.blocks[block])
+def _needed(offer: Offer, most: int) -> list[int]:
+    """Blocks of at most so many attributes, without those that follow from others by adding up."""
+    blocks = offer.workload.blocks
+    chosen: list[int] = []
+    covered: set[Block] = set()
+    for at in sorted(_distinct(offer), key=lambda at: -order_of(blocks[at])):
+        if order_of(blocks[at]) <= most and blocks[at] not in covered:
+            chosen.append(at)
+            covered.update(parts_of(blocks[at]))
+    return sorted(chosen)
 
 
 def _distinct(offer: Offer) -> list[int]:

@@ -22,14 +22,14 @@ def with_lower_orders(workload: Workload) -> Workload:
     >>> [order_of(block) for block in with_lower_orders(asked).blocks]
     [2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1]
     """
-    lower = {part: None for block in workload.blocks for part in _parts(block)}
+    lower = {part: None for block in workload.blocks for part in parts_of(block)}
     for block in workload.blocks:
         lower.pop(block, None)
     ordered = sorted(lower, key=order_of, reverse=True)
     return replace(workload, blocks=(*workload.blocks, *ordered))
 
 
-def _parts(block: Block) -> Iterator[Block]:
+def parts_of(block: Block) -> Iterator[Block]:
     """All blocks over some of its attributes; a relation needs one of the relative's."""
     group, own = len(block.group), len(block.group) + len(block.individual)
     named = (*block.group, *block.individual, *block.relative)

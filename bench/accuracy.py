@@ -1,0 +1,349 @@
+"""How accurate are the methods, on real households? NOT PRIVATE: compares with the true answers.
+
+    python -m bench.accuracy [--atlanta FOLDER] [--seeds 5] [--only WORD] [-o docs/accuracy]
+
+Methods x epsilon x seeds x both units; errors on the model and on tables drawn from it, with as
+many groups as the data. One line of runs.csv is written after every run, and a run that is there is
+not repeated. Seeds come one after the other, so that a bench that is stopped is balanced.
+
+"paper" is HPD-Fixed as the paper runs it: the person as the unit, the paper's accounting, the best
+of three numbers of rounds T (chosen with the true errors, as the paper does). As in the paper, no
+group attribute is taken as derived. All noise is seeded; the data is public.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import math
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+import numpy as np
+
+from kinfolk.data.encode import encode
+from kinfolk.data.encoded import Encoded
+from kinfolk.data.simulate import simulate
+from kinfolk.datasets import load_detroit, load_schema
+from kinfolk.evaluation.errors import shares
+from kinfolk.methods.marginals import Marginals
+from kinfolk.methods.method import Method
+from kinfolk.methods.paper import hpd_fixed
+from kinfolk.models.hpd import HPD
+from kinfolk.privacy.accounting import Accounting
+from kinfolk.privacy.curator import Curator, Promise
+from kinfolk.queries.counting import Counter
+from kinfolk.queries.sensitivity import workload_weights
+from kinfolk.queries.units import Unit
+from kinfolk.queries.workload import Workload
+from kinfolk.release.answers import REPLICATES
+from kinfolk.reproduce.chart import Panel, Point, Series, chart_svg
+from kinfolk.sampling import sample
+from kinfolk.schema import Schema
+
+EPSILONS = (0.125, 0.25, 0.5, 1.0)
+ROUNDS = (100, 200, 300)
+LABEL = "NOT PRIVATE: true errors, from seeded noise"
+BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data" / "atlanta"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Data:
+    """A dataset with the queries it is asked."""
+
+    name: str
+    encoded: Encoded
+    workload: Workload
+
+    @property
+    def delta(self) -> float:
+        return 1 / self.encoded.people**2
+
+
+@dataclass(frozen=True)
+class Run:
+    data: str
+    method: str
+    unit: str
+    epsilon: float
+    rounds: int
+    seed: int
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--atlanta", type=Path, default=BESIDE, help="households.csv, persons.csv")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--components", type=int, default=500, help="K of the paper's method")
+    parser.add_argument("--only", default="", help="runs whose name has this word")
+    parser.add_argument("-o", "--output", type=Path, default=Path("docs/accuracy"))
+    told = parser.parse_args()
+    told.output.mkdir(parents=True, exist_ok=True)
+    path = told.output / "runs.csv"
+    done = dict(read(path))
+    sets: dict[str, Data] = {}
+    makers = datasets(told.atlanta)
+    for run in runs(list(makers), told.seeds):
+        if run in done or told.only not in " ".join(map(str, vars(run).values())):
+            continue
+        if run.data not in sets:
+            sets[run.data] = makers[run.data]()
+        found = perform(run, sets[run.data], told.components)
+        write(path, run, found)
+        done[run] = found
+        figures = (f"{name} {value:.5g}" for name, value in found.items())
+        print(*vars(run).values(), *figures, flush=True)
+    report(told.output, done)
+
+
+def datasets(atlanta: Path) -> dict[str, Callable[[], Data]]:
+    makers = {"detroit": detroit, "detroit relations": detroit_relations}
+    if (atlanta / "households.csv").exists():
+        return {"atlanta": lambda: atlanta_data(atlanta), **makers}
+    print(f"{atlanta}: no such data; simulated households instead")
+    return {"simulated": simulated, **makers}
+
+
+def plain(schema: Schema) -> Schema:
+    """The schema with no attribute taken as derived."""
+    assert schema.group is not None
+    own = {name: replace(one, derived=False) for name, one in schema.group.attributes.items()}
+    return replace(schema, group=replace(schema.group, attributes=own))
+
+
+def atlanta_data(folder: Path) -> Data:
+    text = (Path(__file__).parent / "schemas" / "atlanta.yaml").read_text(encoding="utf-8")
+    schema = plain(Schema.from_text(text))
+    tables = {name: folder / f"{name}.csv" for name in schema.table_names}
+    return Data(name="atlanta", encoded=encode(schema, tables), workload=Workload.of(schema))
+
+
+def detroit() -> Data:
+    schema, tables = load_detroit()
+    bare = plain(schema)
+    workload = Workload.of(bare, k=3, levels=["group", "individual"])
+    return Data(name="detroit", encoded=encode(bare, tables), workload=workload)
+
+
+def detroit_relations() -> Data:
+    schema, tables = load_detroit()
+    bare = plain(schema)
+    workload = Workload.of(bare, k=2, levels=["group", "individual", "relation"])
+    return Data(name="detroit relations", encoded=encode(bare, tables), workload=workload)
+
+
+def simulated() -> Data:
+    schema = plain(load_schema("acs"))
+    encoded = replace(simulate("acs", 25_000, seed=1), schema=schema)
+    return Data(name="simulated", encoded=encoded, workload=Workload.of(schema))
+
+
+def runs(names: list[str], seeds: int) -> Iterator[Run]:
+    for seed in range(1, seeds + 1):
+        for data in names:
+            yield Run(data, "no noise", "none", math.inf, 0, seed)
+            for epsilon in reversed(EPSILONS):
+                yield Run(data, "marginals", "household", epsilon, 0, seed)
+                yield Run(data, "marginals", "person", epsilon, 0, seed)
+                for rounds in ROUNDS:
+                    yield Run(data, "paper", "person", epsilon, rounds, seed)
+
+
+def perform(run: Run, data: Data, components: int) -> dict[str, float]:
+    """Fit a model, and compare it and a sample with the truth."""
+    start = time.perf_counter()
+    exact = Counter(data.workload)
+    exact.add(data.encoded)
+    true, rng = shares(exact), np.random.default_rng([run.seed, 0])
+    if run.method == "no noise":
+        model, extra = without_noise(data, exact, rng), None
+    else:
+        paper = run.method == "paper"
+        method: Method = (
+            hpd_fixed(rounds=run.rounds, components=components) if paper else Marginals()
+        )
+        model, extra = fitted(run, data, method, rng)
+    seconds = time.perf_counter() - start
+    answers = np.asarray(model.answer(data.workload), np.float64)
+    drawn = Counter(data.workload)
+    for chunk in sample(model, data.encoded.groups, rng=rng):
+        drawn.add(chunk)
+    found: dict[str, float] = {"seconds": seconds}
+    for name, level in levels(data.workload).items():
+        for kind, answered in (("model", answers), ("sampled", shares(drawn))):
+            errors = np.abs(answered - true)[level]
+            found[f"{kind}_max_{name}"] = float(errors.max())
+            found[f"{kind}_mean_{name}"] = float(errors.mean())
+    if extra is not None:
+        found |= coverage(model, extra, data, answers, true)
+    return found
+
+
+def fitted(run: Run, data: Data, method: Method, rng: np.random.Generator) -> Any:
+    unit = Unit.GROUP if run.unit == "household" else Unit.INDIVIDUAL
+    asked = method.asks(data.workload)
+    weights = workload_weights(asked) if method.size_weighted(unit) else None
+    counter = Counter(asked, weights=weights)
+    counter.add(data.encoded)
+    accounting = Accounting.PAPER if run.method == "paper" else Accounting.ZCDP
+    promise = Promise(
+        unit=unit, epsilon=run.epsilon, delta=data.delta, accounting=accounting, seed=run.seed
+    )
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Curator(counter, promise=promise, ledger=Path(folder) / "ledger.jsonl") as curator,
+    ):
+        training = method.start(curator, rng=rng)
+        training.run()
+    return training.model(), training.extra().get(REPLICATES)
+
+
+def without_noise(data: Data, exact: Counter, rng: np.random.Generator) -> HPD:
+    """A diagnostic: what the model can hold, were there no noise at all."""
+    from kinfolk.methods.mixture_fit import BATCHES, Measured, MixtureFit
+    from kinfolk.models.engine.plan import Plan
+    from kinfolk.models.layout import Layout
+
+    layout = Layout.of(data.workload.schema)
+    plan = Plan.of(layout, data.workload)
+    order = rng.permutation(len(data.workload.blocks))
+    batches = []
+    for first in range(BATCHES):
+        part = plan.batch(sorted(order[first::BATCHES].tolist()))
+        places = [slice(*data.workload.offsets[at : at + 2]) for at in part.blocks]
+        rates = np.concatenate([exact.counts[place] for place in places]) / exact.groups
+        batches.append(Measured(plan=part, rates=rates, precision=np.full(part.size, 1e4)))
+    fit = MixtureFit.random(layout, batches, components=1000, rng=rng)
+    fit.run(60, rng=rng)
+    return HPD(layout=layout, probabilities=fit.probabilities)
+
+
+def levels(workload: Workload) -> dict[str, np.ndarray]:
+    """All queries, and those of each level and relation."""
+    names = [block.relation or block.level for block in workload.blocks]
+    every = np.repeat(names, [block.cells for block in workload.blocks])
+    return {"all": every != "", **{name: every == name for name in dict.fromkeys(names)}}
+
+
+def coverage(
+    model: HPD, replicates: np.ndarray, data: Data, answers: np.ndarray, true: np.ndarray
+) -> dict[str, float]:
+    from kinfolk.privacy.certificate import Certificate
+    from kinfolk.release.answers import answer
+    from kinfolk.release.release import Release
+
+    release = Release(
+        model=model, certificate=Certificate({}), groups=data.encoded.groups, method="marginals",
+        settings={}, extra={REPLICATES: replicates},
+    )  # fmt: skip
+    low, high = answer(release, data.workload).interval(0.9)
+    inside = (low <= true) & (true <= high)
+    return {f"covered_{n}": float(inside[one].mean()) for n, one in levels(data.workload).items()}
+
+
+def read(path: Path) -> Iterator[tuple[Run, dict[str, float]]]:
+    if not path.exists():
+        return
+    with path.open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            run = Run(
+                row["data"], row["method"], row["unit"], float(row["epsilon"]),
+                int(row["rounds"]), int(row["seed"]),
+            )  # fmt: skip
+            pairs = (pair.split("=") for pair in row["found"].split())
+            yield run, {name: float(value) for name, value in pairs}
+
+
+def write(path: Path, run: Run, found: dict[str, float]) -> None:
+    new = not path.exists()
+    with path.open("a", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        if new:
+            writer.writerow([*vars(run), "found", "label"])
+        packed = " ".join(f"{name}={value:.6g}" for name, value in found.items())
+        writer.writerow([*vars(run).values(), packed, LABEL])
+
+
+def report(folder: Path, done: dict[Run, dict[str, float]]) -> None:
+    """A table and a figure of what there is."""
+    lines = ["<!-- written by python -m bench.accuracy -->", ""]
+    for data in dict.fromkeys(run.data for run in done):
+        lines += [f"### {data.capitalize()}", "", *table(data, done), ""]
+        series = curves(data, done)
+        panels = [
+            Panel(title=f"{which} error", x_label="epsilon", series=series[which])
+            for which in ("max", "mean")
+        ]
+        notes = [LABEL, "on sampled tables; mean and standard error over seeds"]
+        name = data.replace(" ", "-")
+        svg = chart_svg(f"{data.capitalize()}: error against epsilon", notes, panels)
+        (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
+    (folder / "table.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def cells(data: str, done: dict[Run, dict[str, float]], measure: str) -> dict[Any, list[float]]:
+    """By method, unit and epsilon: a figure per seed; of the paper's, the best T on the average."""
+    found: dict[Any, list[float]] = {}
+    for run, values in sorted(done.items(), key=lambda item: item[0].seed):
+        if run.data == data and measure in values:
+            key = (run.method, run.unit, run.epsilon, run.rounds)
+            found.setdefault(key, []).append(values[measure])
+    best: dict[Any, list[float]] = {}
+    for (method, unit, epsilon, _), values in found.items():
+        key = (method, unit, epsilon)
+        if key not in best or mean(values) < mean(best[key]):
+            best[key] = values
+    return best
+
+
+def table(data: str, done: dict[Run, dict[str, float]]) -> list[str]:
+    shown = {m: cells(data, done, f"sampled_{m}_all") for m in ("max", "mean")}
+    on_model = {m: cells(data, done, f"model_{m}_all") for m in ("max", "mean")}
+    covered = cells(data, done, "covered_all")
+    rows = [
+        "| method | unit | eps | max, sampled | mean, sampled | max, model | mean, model "
+        "| 90% covers | seeds |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for key in sorted(shown["max"], key=lambda key: (key[0], key[1], key[2])):
+        method, unit, epsilon = key
+        cover = f"{mean(covered[key]):.1%}" if key in covered else ""
+        rows.append(
+            f"| {method} | {unit} | {epsilon:g} | {spread(shown['max'][key], 4)} | "
+            f"{spread(shown['mean'][key], 6)} | {spread(on_model['max'][key], 4)} | "
+            f"{spread(on_model['mean'][key], 6)} | {cover} | {len(shown['max'][key])} |"
+        )
+    return rows
+
+
+def spread(values: list[float], digits: int) -> str:
+    """A mean with its standard error."""
+    if len(values) < 2:
+        return f"{values[0]:.{digits}f}"
+    return f"{mean(values):.{digits}f} ± {stdev(values) / math.sqrt(len(values)):.{digits}f}"
+
+
+def curves(data: str, done: dict[Run, dict[str, float]]) -> dict[str, tuple[Series, ...]]:
+    found: dict[str, tuple[Series, ...]] = {}
+    for which in ("max", "mean"):
+        best = cells(data, done, f"sampled_{which}_all")
+        lines: dict[str, list[Point]] = {}
+        for (method, unit, epsilon), values in sorted(best.items()):
+            if math.isfinite(epsilon):
+                error = stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
+                point = Point(x=epsilon, y=mean(values), error=error)
+                lines.setdefault(f"{method}, {unit}", []).append(point)
+        found[which] = tuple(
+            Series(label=label, style=style, points=tuple(points))
+            for style, (label, points) in enumerate(lines.items())
+        )
+    return found
+
+
+if __name__ == "__main__":
+    main()
