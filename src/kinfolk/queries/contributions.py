@@ -53,7 +53,9 @@ def group_contribution(schema: Schema, block: Block, composition: Sequence[int])
         filled = min(size, block.individual_cells)
         return Contribution(single=1, l1=filled, l2_squared=filled)
     assert block.relation is not None  # noqa: S101  (the relation level always names one)
-    return _relation_total(ties(schema, block.relation), tuple(composition), block.relative_cells)
+    # A group has no more labels than members, so beyond that the number of cells is all one.
+    cells = min(block.relative_cells, size)
+    return _relation_total(ties(schema, block.relation), tuple(composition), cells)
 
 
 @cache
@@ -91,7 +93,7 @@ def _relation_total(
                 if any(wearers)
             )
 
-        return rest(composition, min(cells, sum(composition)))
+        return rest(composition, cells)
 
     everybody = seen(tuple(min(number, 2) for number in composition))
     return Contribution(
