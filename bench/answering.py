@@ -6,8 +6,10 @@ The workload is all three-way queries over 16 attributes, about as many as in th
 The baseline is what the paper's authors do: for a batch of queries, gather the columns of their
 attributes from every slot, multiply, and let the library differentiate. It runs in every library
 that can be imported: torch (with one thread and with all, whichever is faster: on a busy machine
-its threads wait for each other), JAX, and always NumPy (with its gradient written out). The goals
-refer to torch, or to the first of these that is there; the fastest is shown as well. A step is
+its threads wait for each other), JAX, and always NumPy (with its gradient written out). In torch it
+runs twice: with `prod` over the gathered columns, which is how one writes it, and column by column,
+which is several times faster to differentiate. The goals refer to torch with `prod`, or to the
+first of these that is there; the fastest is shown as well. A step is
 softmax, answers, gradient and Adam; JAX and NumPy are spared Adam. All numbers have 32 bits.
 """
 
@@ -19,6 +21,7 @@ import resource
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,8 +61,13 @@ def main() -> None:
 
     columns = [Columns.of(model, workload, batch) for batch in batches]
     baselines: dict[str, tuple[float, float]] = {}
-    for name, library in (("torch", torch_times), ("jax", jax_times), ("numpy", numpy_times)):
-        if importlib.util.find_spec(name) is None:
+    for name, library in (
+        ("torch", partial(torch_times, multiply=by_prod)),
+        ("torch, by columns", partial(torch_times, multiply=by_columns)),
+        ("jax", jax_times),
+        ("numpy", numpy_times),
+    ):
+        if importlib.util.find_spec(name.split(",")[0]) is None:
             print(f"{name} is not installed: left out")
             continue
         found, forward, step = library(columns, shares)
@@ -180,16 +188,28 @@ class Columns:
         )
 
 
-def gathered(where: Any, composition: Any, group: Any, individual: Any, asked: Any) -> Any:
+def by_columns(table: Any, columns: Any) -> Any:
+    """The product of gathered columns, one after the other: (K, queries)."""
+    a, b, c = (table[:, columns[:, place]] for place in range(3))
+    return a * b * c
+
+
+def by_prod(table: Any, columns: Any) -> Any:
+    """The same at once."""
+    return table[:, columns].prod(-1)
+
+
+Multiply = Callable[[Any, Any], Any]
+
+
+def gathered(
+    where: Any, composition: Any, group: Any, individual: Any, asked: Any,
+    multiply: Multiply = by_columns,
+) -> Any:  # fmt: skip
     """The baseline: (queries,) rates, in any library with arrays like NumPy's."""
     group_columns, columns, sizes, somebody, slot_of = asked
-    # Column by column: torch's prod over the three is several times slower.
-    a, b, c = (group[:, group_columns[:, place]] for place in range(3))
-    left = a * b * c
-    members = [
-        part[:, columns[:, 0]] * part[:, columns[:, 1]] * part[:, columns[:, 2]]
-        for part in individual
-    ]
+    left = multiply(group, group_columns)
+    members = [multiply(part, columns) for part in individual]
     total, nobody, number = 0, 1, 0
     for size, slot in enumerate(slot_of):
         nobody = nobody * (1 - members[slot])
@@ -243,7 +263,9 @@ def spread(factors: np.ndarray, columns: np.ndarray, pull: np.ndarray, out: np.n
         np.add.at(out.T, columns[:, place], (pull * others).T)
 
 
-def torch_times(batches: list[Columns], shares: np.ndarray) -> tuple[np.ndarray, float, float]:
+def torch_times(
+    batches: list[Columns], shares: np.ndarray, *, multiply: Multiply
+) -> tuple[np.ndarray, float, float]:
     import torch
 
     asked = []
@@ -255,7 +277,7 @@ def torch_times(batches: list[Columns], shares: np.ndarray) -> tuple[np.ndarray,
 
     def answer() -> Any:
         with torch.no_grad():
-            return torch.cat([gathered(torch.where, *tables, one) for one in asked])
+            return torch.cat([gathered(torch.where, *tables, one, multiply) for one in asked])
 
     logits = [torch.log(table).requires_grad_() for table in tables]
     adam, goal = torch.optim.Adam(logits, lr=0.1), torch.from_numpy(shares).float()
@@ -263,7 +285,8 @@ def torch_times(batches: list[Columns], shares: np.ndarray) -> tuple[np.ndarray,
     def step() -> None:
         adam.zero_grad()
         # One softmax per table instead of one per attribute: cheaper than the real thing.
-        rates = gathered(torch.where, *(table.softmax(-1) for table in logits), asked[0])
+        soft = (table.softmax(-1) for table in logits)
+        rates = gathered(torch.where, *soft, asked[0], multiply)
         ((rates - goal) ** 2).sum().backward()
         adam.step()
 
