@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -136,6 +137,24 @@ def test_attribute_sets_of_any_size_are_bought(tmp_path: Path) -> None:
     with Curator(counter, promise=promise, ledger=tmp_path / "ledger.jsonl") as gate:
         bought = [at for one in shopping_list(Offer.of(gate)) for at in one.blocks]
     assert [gate.workload.blocks[at] for at in bought] == list(mixed.blocks)
+
+
+def test_sizes_are_bought_where_weights_hide_them(tmp_path: Path) -> None:
+    asked = Workload.of(SCHEMA, k=1, attributes=["sex"], levels=["individual"])
+    everything = SMALL.asks(asked)
+    counter = Counter(everything, weights=workload_weights(everything))
+    pairs = replace(DATA, group=DATA.group[:3900], offsets=np.arange(3901) * 2)
+    pairs = replace(pairs, individual=DATA.individual[: pairs.offsets[-1]])
+    alone = replace(DATA, group=DATA.group[:100], offsets=np.arange(101))
+    alone = replace(alone, individual=DATA.individual[:100])
+    counter.add(pairs)
+    counter.add(alone)
+    promise = Promise(unit=Unit.GROUP, epsilon=5.0, delta=1e-8, seed=11)
+    with Curator(counter, promise=promise, ledger=tmp_path / "ledger.jsonl") as gate:
+        training = SMALL.start(gate, rng=np.random.default_rng(1))
+        training.run()
+    # A random mixture has a third of its groups alone.
+    assert training.model().composition[0].mean() < 0.1
 
 
 def test_it_resumes_with_what_it_bought(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from kinfolk.cli.evaluate import evaluate_command
 from kinfolk.cli.plan import plan_command
 from kinfolk.cli.prepare import init, prepare, simulate
 from kinfolk.cli.queries import queries
+from kinfolk.cli.query import query
 from kinfolk.cli.reproduce import reproduce_command
 from kinfolk.cli.sample import sample
 from kinfolk.cli.screen import tell
@@ -55,6 +56,7 @@ COMMANDS = (
     synth,
     fit,
     sample,
+    query,
     evaluate_command,
     certificate,
     audit_command,

@@ -31,7 +31,7 @@ from kinfolk.models.engine.plan import Plan
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout, Scheme
 from kinfolk.privacy.curator import Curator
-from kinfolk.queries.orders import order_of, parts_of, with_lower_orders
+from kinfolk.queries.orders import order_of, parts_of, with_lower_orders, with_sizes
 from kinfolk.queries.units import Unit
 from kinfolk.queries.workload import Block, Workload
 
@@ -56,7 +56,7 @@ class Marginals:
     """... in so many mixtures that are fitted apart. Together they follow less of the noise."""
     replicates: int = 8
     """Fits to made-up noise, from which the standard errors of answers are worked out; 0: none."""
-    max_passes: int = 40
+    max_passes: int = 100
     """Passes over all marginals in one fit, at most."""
     scheme: Scheme | None = None
     """How many members share a slot; by default 1, 1, 1, 2, 2, 3, and one slot for a role."""
@@ -83,8 +83,12 @@ class Marginals:
         return unit is Unit.GROUP
 
     def asks(self, workload: Workload) -> Workload:
-        """All orders are counted; which are bought depends on how many groups there are."""
-        return with_lower_orders(workload)
+        """All orders are counted; which are bought depends on how many groups there are.
+
+        Marginals that are weighted by size do not tell sizes, so these are asked for if nothing
+        else does.
+        """
+        return with_lower_orders(with_sizes(workload))
 
     def start(self, curator: Curator, *, rng: np.random.Generator) -> MarginalsTraining:
         """Begin."""

@@ -19,7 +19,8 @@ Floats = npt.NDArray[np.float64]
 Table = npt.NDArray[np.floating[Any]]
 
 BATCHES = 20
-"""Parts that a pass over all marginals is cut into; one step is made on each."""
+"""Parts that a pass over all marginals is cut into; one step is made on each. With fewer marginals,
+a pass goes over them more than once."""
 START = 0.2
 """How far the logits lie apart at first. Little: what the data does not say stays independent."""
 RATE = 0.1
@@ -102,10 +103,10 @@ class MixtureFit:
     ) -> None:
         """Pass so many times over the marginals, and then some more to settle."""
         for done in range(1, passes + 1):
-            self.steps(np.ones(len(self._batches)), rng)
+            self.steps(np.ones(BATCHES), rng)
             if told is not None:
                 told(done)
-        number = max(2, round(COOLING * passes)) * len(self._batches)
+        number = max(2, round(COOLING * passes)) * BATCHES
         # From the full rate to nothing, slowly at both ends.
         self.steps(0.5 * (1 + np.cos(np.linspace(0, np.pi, number + 1)[1:])), rng)
 
@@ -140,7 +141,7 @@ def worthwhile(
     fit = MixtureFit.random(layout, [one for one, _ in halves], components=components, rng=rng)
     best, least = 1, np.inf
     for done in range(1, most + 1):
-        fit.steps(np.ones(len(batches)), rng)
+        fit.steps(np.ones(BATCHES), rng)
         misfit = sum(other.misfit(fit.probabilities) for _, other in halves)
         told(done)
         if misfit < least:

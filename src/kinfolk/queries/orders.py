@@ -29,6 +29,29 @@ def with_lower_orders(workload: Workload) -> Workload:
     return replace(workload, blocks=(*workload.blocks, *ordered))
 
 
+def with_sizes(workload: Workload) -> Workload:
+    """The workload, followed by the marginal of the groups' sizes if none of its own has them.
+
+    >>> from kinfolk.datasets import load_schema
+    >>> asked = Workload.of(load_schema("acs-red"), k=1, attributes=["SEX"])
+    >>> with_sizes(asked).blocks[-1].shape
+    (3,)
+    """
+    schema = workload.schema
+    size = len(schema.group_attributes)
+    if len(schema.sizes) == 1 or any(size in block.group for block in workload.blocks):
+        return workload
+    block = Block(
+        level="group",
+        relation=None,
+        group=(size,),
+        individual=(),
+        relative=(),
+        shape=(len(schema.sizes),),
+    )
+    return replace(workload, blocks=(*workload.blocks, block))
+
+
 def parts_of(block: Block) -> Iterator[Block]:
     """All blocks over some of its attributes; a relation needs one of the relative's."""
     group, own = len(block.group), len(block.group) + len(block.individual)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,11 @@ from kinfolk.release.types import Types
 from kinfolk.sampling import Model, Written, sample_encoded, write_sample
 from kinfolk.sampling.drawing import check_groups, schema_of
 from kinfolk.schema import Schema
+
+if TYPE_CHECKING:
+    from kinfolk.queries.questions import Question
+    from kinfolk.queries.workload import Workload
+    from kinfolk.release.answers import Answers
 
 CERTIFICATE = "privacy.json"
 """What the certificate is called beside the tables."""
@@ -114,6 +119,12 @@ class Release:
         partial.write_text(json.dumps(self.certificate, indent=2) + "\n", encoding="utf-8")
         partial.replace(path)
         return written
+
+    def answer(self, asked: Workload | str | Sequence[str | Question]) -> Answers:
+        """Answer questions, in words or a workload, with standard errors; no data is touched."""
+        from kinfolk.release.answers import answer
+
+        return answer(self, asked)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model file, all of it or nothing; `kinfolk.load` reads it back."""
