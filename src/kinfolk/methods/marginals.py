@@ -56,7 +56,7 @@ class Marginals:
     """... in so many mixtures that are fitted apart. Together they follow less of the noise."""
     replicates: int = 8
     """Fits to made-up noise, from which the standard errors of answers are worked out; 0: none."""
-    max_passes: int = 100
+    max_passes: int = 60
     """Passes over all marginals in one fit, at most."""
     scheme: Scheme | None = None
     """How many members share a slot; by default 1, 1, 1, 2, 2, 3, and one slot for a role."""
