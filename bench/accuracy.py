@@ -62,8 +62,8 @@ default settings. `no noise` fits the true answers: what the model can hold. No 
 taken as derived. "90% covers" is how many true answers the intervals of `kinfolk query` hold.
 
 The default method's constants (step sizes, when to stop, how much noise is bearable) were chosen by
-looking at true errors on Atlanta, some tens of variants, so its figures there are somewhat flattered;
-no other data was used for that.
+looking at true errors on Atlanta, some tens of variants, so its figures there are somewhat
+flattered; no other data was used for that.
 """
 BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data" / "atlanta"
 
