@@ -31,7 +31,7 @@ from kinfolk.data.encoded import Encoded
 from kinfolk.data.simulate import simulate
 from kinfolk.datasets import load_detroit, load_schema
 from kinfolk.evaluation.errors import shares
-from kinfolk.methods.marginals import Marginals
+from kinfolk.methods.marginals import REPLICATES, Marginals
 from kinfolk.methods.method import Method
 from kinfolk.methods.paper import hpd_fixed
 from kinfolk.models.hpd import HPD
@@ -41,7 +41,6 @@ from kinfolk.queries.counting import Counter
 from kinfolk.queries.sensitivity import workload_weights
 from kinfolk.queries.units import Unit
 from kinfolk.queries.workload import Workload
-from kinfolk.release.answers import REPLICATES
 from kinfolk.reproduce.chart import Panel, Point, Series, chart_svg
 from kinfolk.sampling import sample
 from kinfolk.schema import Schema

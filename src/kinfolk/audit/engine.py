@@ -29,6 +29,7 @@ from kinfolk.audit.tradeoff import Ceiling, Errors, gaussian_epsilon
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy.accounting import rho_from
 from kinfolk.privacy.curator import Promise
+from kinfolk.privacy.scratch import quick_folder
 from kinfolk.queries.units import Unit
 from kinfolk.schema.findings import did_you_mean
 
@@ -71,7 +72,7 @@ def audit(
     promise = Promise(unit=unit, epsilon=epsilon, delta=delta)
     sides = np.array([secrets.randbelow(2) for _ in range(runs)], dtype=np.bool_)
     clues = np.empty(runs)
-    with tempfile.TemporaryDirectory(dir=_quick_folder(), prefix="kinfolk-audit-") as folder:
+    with tempfile.TemporaryDirectory(dir=quick_folder(), prefix="kinfolk-audit-") as folder:
         for turn, second in enumerate(sides):
             # A ledger that survives is not what is audited here: each lives for one run.
             ledger = Path(folder) / f"{turn}.jsonl"
@@ -194,9 +195,3 @@ def _curve(clues: npt.NDArray[np.float64], truth: npt.NDArray[np.bool_]) -> tupl
         Errors(false_alarms=float((firsts > place).mean()), misses=float((seconds <= place).mean()))
         for place in places
     )
-
-
-def _quick_folder() -> str | None:
-    """A folder in memory where there is one: thousands of ledgers wait for a disk otherwise."""
-    memory = Path("/dev/shm")  # noqa: S108  (a new folder inside, which nobody else can read)
-    return str(memory) if memory.is_dir() else None

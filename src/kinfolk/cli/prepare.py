@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
+from kinfolk.cli.census import CENSUS, read_census
 from kinfolk.cli.screen import progress, say, tell
+from kinfolk.cli.telling import options
 from kinfolk.errors import KinfolkError
 
 INIT = """Draft a schema from two tables.
@@ -93,52 +96,14 @@ def init(
 
 @click.command(help=PREPARE, short_help="Read IPUMS or Census PUMS extracts.")
 @click.argument("target", type=click.Choice(TARGETS))
-@click.option("--ipums", type=click.Path(path_type=Path), help="An IPUMS USA extract.")
-@click.option("--ddi", type=click.Path(path_type=Path), help="The extract's DDI codebook (.xml).")
-@click.option(
-    "--pums",
-    nargs=2,
-    type=click.Path(path_type=Path),
-    metavar="HOUSING PERSONS",
-    help="The Census Bureau's two PUMS files.",
-)
-@click.option(
-    "--crosswalk",
-    help="PUMS files name no county: 'ny-2010', or a CSV with columns PUMA and COUNTYFIP.",
-)
-@click.option(
-    "--group-quarters",
-    is_flag=True,
-    help="Keep group quarters as one-person households, as the paper seems to.",
-)
+@options(*CENSUS)
 @into_folder
-def prepare(
-    target: str,
-    ipums: Path | None,
-    ddi: Path | None,
-    pums: tuple[Path, Path] | None,
-    crosswalk: str | None,
-    group_quarters: bool,
-    output: Path,
-) -> None:
+def prepare(target: str, output: Path, **extract: Any) -> None:
     """See PREPARE."""
     from kinfolk.data.frames import write_table
-    from kinfolk.data.sources import read_ipums, read_pums
     from kinfolk.datasets import schema_text
 
-    if (ipums is None) == (not pums):
-        raise KinfolkError("give either --ipums FILE or --pums HOUSING PERSONS.")
-    if ipums is not None:
-        source = read_ipums(ipums, ddi=ddi, target=target, group_quarters=group_quarters)
-    else:
-        assert pums is not None  # noqa: S101  (one of the two is given)
-        source = read_pums(
-            pums[0],
-            pums[1],
-            target=target,
-            county_crosswalk=crosswalk,
-            group_quarters=group_quarters,
-        )
+    source = read_census(target, **extract)
     output.mkdir(parents=True, exist_ok=True)
     for name, rows in source.tables.items():
         write_table(rows, output / f"{name}.parquet")

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kinfolk.cli.census import CENSUS, read_census
 from kinfolk.cli.screen import err, progress, say, table, tell
-from kinfolk.cli.telling import EVERY, given
+from kinfolk.cli.telling import EVERY, given, options
 from kinfolk.errors import KinfolkError
 
 if TYPE_CHECKING:
@@ -45,17 +46,7 @@ Examples:
 )
 @click.argument("experiment")
 @click.option("--quick", is_flag=True, help="About ten minutes on two cores; says what is cut.")
-@click.option("--ipums", type=click.Path(path_type=Path), help="An IPUMS USA extract.")
-@click.option("--ddi", type=click.Path(path_type=Path), help="The extract's DDI codebook (.xml).")
-@click.option(
-    "--pums",
-    nargs=2,
-    type=click.Path(path_type=Path),
-    metavar="HOUSING PERSONS",
-    help="The Census Bureau's two PUMS files.",
-)
-@click.option("--crosswalk", help="For PUMS: 'ny-2010', or a CSV with PUMA and COUNTYFIP.")
-@click.option("--group-quarters", is_flag=True, help="Keep group quarters, as the paper seems to.")
+@options(*CENSUS)
 @click.option(
     "--tables",
     nargs=2,
@@ -90,7 +81,7 @@ def reproduce_command(
     accounting: str,
     jobs: int | None,
     output: Path | None,
-    **options: Any,
+    **told: Any,
 ) -> None:
     """See HELP."""
     # Imported here because it brings the compiled counting along, which other commands do without.
@@ -99,7 +90,7 @@ def reproduce_command(
     from kinfolk.reproduce.records import Records
 
     chosen = experiment_named(experiment)
-    effort = {name: options.pop(name) for name in ("seeds", "components", "gen_components")}
+    effort = {name: told.pop(name) for name in ("seeds", "components", "gen_components")}
     grid = grid_for(
         chosen,
         quick=quick,
@@ -111,7 +102,7 @@ def reproduce_command(
     if quick:
         tell(reduced_text(grid))
     folder = output or Path(f"reproduce-{experiment}{'-quick' if quick else ''}")
-    data = _read(chosen, grid, groups=groups, **options)
+    data = _read(chosen, grid, groups=groups, **told)
     records = Records.open(folder, grid, data)
     tell(data_line(records.settings))
     try:
@@ -161,15 +152,13 @@ def _read(
     grid: Grid,
     *,
     groups: int | None,
-    ipums: Path | None,
-    ddi: Path | None,
-    pums: tuple[Path, Path] | None,
-    crosswalk: str | None,
-    group_quarters: bool,
     tables: tuple[Path, Path] | None,
+    ipums: Path | None,
+    pums: tuple[Path, Path] | None,
+    **extract: Any,
 ) -> Dataset:
     """The user's data, counted; or simulated data where there is none."""
-    from kinfolk.data.sources import TARGETS, read_ipums, read_pums
+    from kinfolk.data.sources import TARGETS
     from kinfolk.reproduce import encoded_dataset, simulated_dataset
 
     name, schema = experiment.name, grid.schema
@@ -192,15 +181,9 @@ def _read(
         raise KinfolkError(
             f"{name} is not made from a census extract. Give two tables with --tables, or nothing."
         )
-    if ipums is not None:
-        read = read_ipums(ipums, ddi=ddi, target=name, group_quarters=group_quarters)
-        source = f"IPUMS extract {ipums.name}"
-    else:
-        assert pums is not None  # noqa: S101  (one of the two is given)
-        read = read_pums(
-            *pums, target=name, county_crosswalk=crosswalk, group_quarters=group_quarters
-        )
-        source = f"PUMS files {pums[0].name} and {pums[1].name}"
+    read = read_census(name, ipums=ipums, pums=pums, **extract)
+    words = " and ".join(path.name for path in pums or ())
+    source = f"IPUMS extract {ipums.name}" if ipums is not None else f"PUMS files {words}"
     for note in read.notes:
         tell(f"Note: {note}")
     return encoded_dataset(experiment, schema, read.tables, source=source)

@@ -35,6 +35,8 @@ from kinfolk.queries.orders import order_of, parts_of, with_lower_orders, with_s
 from kinfolk.queries.units import Unit
 from kinfolk.queries.workload import Block, Workload
 
+REPLICATES = "replicates"
+"""Under this name a release keeps models fitted again to made-up noise, (replicates, rows, K)."""
 NOISIEST = 0.2
 """The largest noise on a cell, as a share of all groups, with which a marginal is worth buying:
 beyond it, marginals of fewer attributes leave smaller errors."""
@@ -277,7 +279,7 @@ class MarginalsTraining:
 
     def extra(self) -> Mapping[str, npt.NDArray[Any]]:
         """The replicates, (replicates, rows, K): models fitted to this one with made-up noise."""
-        return {"replicates": np.stack(self._replicates)} if self._replicates else {}
+        return {REPLICATES: np.stack(self._replicates)} if self._replicates else {}
 
     def _buy(self, progress: Progress) -> tuple[list[int], list[npt.NDArray[np.float64]]]:
         """Blocks, and for each the noisy rates and precisions of its cells, (2, cells)."""

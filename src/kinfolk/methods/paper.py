@@ -126,12 +126,3 @@ def pep(*, rounds: int = 100, alpha: float = 0.67, max_iterations: int = 100) ->
         make=lambda workload, rng: PEP(workload, max_iterations=max_iterations),
         learner={"max_iterations": max_iterations},
     )
-
-
-METHODS: Mapping[str, Callable[..., AdaptiveMethod]] = {
-    "hpd-fixed": hpd_fixed,
-    "hpd-gen": hpd_gen,
-    "mwem": mwem,
-    "pep": pep,
-}
-"""Method names to what makes them from settings; settings not given are the paper's."""

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk.errors import KinfolkError
+from kinfolk.methods.marginals import REPLICATES
 from kinfolk.models.engine.plan import Plan
 from kinfolk.models.histogram import Histogram
 from kinfolk.models.hpd import HPD
@@ -26,9 +27,6 @@ Table = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 
 Asked = Workload | tuple[Question, ...]
 """A whole workload, or questions one by one."""
-
-REPLICATES = "replicates"
-"""Under this name a release keeps models fitted again to made-up noise, (replicates, rows, K)."""
 
 MOST_SHOWN = 30
 """Answers that a notebook shows at most."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kinfolk.errors import KinfolkError
+from kinfolk.privacy.scratch import quick_folder
 from kinfolk.reproduce.dataset import Dataset
 from kinfolk.reproduce.grid import Grid, Run
 from kinfolk.reproduce.records import Records
@@ -74,7 +75,7 @@ def _results(
     grid: Grid, dataset: Dataset, runs: Sequence[Run], jobs: int
 ) -> Iterator[Iterator[Result]]:
     """The results as they come; whoever leaves early ends the processes."""
-    with tempfile.TemporaryDirectory(dir=_quick_folder(), prefix="kinfolk-reproduce-") as folder:
+    with tempfile.TemporaryDirectory(dir=quick_folder(), prefix="kinfolk-reproduce-") as folder:
         scratch = Path(folder)
         if jobs == 1 or len(runs) < 2:
             yield (perform(grid, dataset, run, scratch=scratch) for run in runs)
@@ -118,9 +119,3 @@ def _seconds(runs: Sequence[Run], finished: Sequence[Result]) -> float | None:
     every = rate(None) or 0.0
     rates = {run.method: rate(run.method) or every for run in runs}
     return sum(run.rounds * rates[run.method] for run in runs)
-
-
-def _quick_folder() -> str | None:
-    """A folder in memory where there is one: ledgers wait for the disk at every step."""
-    memory = Path("/dev/shm")  # noqa: S108  (a new folder inside, which nobody else can read)
-    return str(memory) if memory.is_dir() else None
