@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kinfolk.privacy import curator, ledger
+from kinfolk.privacy import charges, curator, ledger
 from kinfolk.privacy.account import Spend
-from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.mechanisms import Gaussian, Mechanism
 from kinfolk.queries.sensitivity import Sensitivity, workload_sensitivities
 from kinfolk.queries.units import Unit
@@ -33,13 +32,11 @@ def trust_the_paper(patch: pytest.MonkeyPatch) -> None:
     That is what one person's attributes move in place, and not what a whole household moves.
     """
 
-    def sensitivities(
-        workload: Workload, unit: Unit, accounting: Accounting, **rest: Any
-    ) -> list[Sensitivity]:
-        del unit, accounting
+    def sensitivities(workload: Workload, unit: Unit, **rest: Any) -> list[Sensitivity]:
+        del unit
         return workload_sensitivities(workload, Unit.INDIVIDUAL, **rest)
 
-    patch.setattr(curator, "charged_sensitivities", sensitivities)
+    patch.setattr(charges, "workload_sensitivities", sensitivities)
 
 
 def forget_the_first_debit(patch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from kinfolk.privacy.certificate import certificate_of, check_certificate
 from kinfolk.privacy.curator import Curator, Promise
 from kinfolk.queries.counting import Counter, count
 from kinfolk.queries.orders import order_of, with_lower_orders
-from kinfolk.queries.sensitivity import workload_weights
+from kinfolk.queries.sensitivity import twins, workload_weights
 from kinfolk.queries.units import Unit
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
@@ -109,7 +109,8 @@ def test_the_more_noise_the_fewer_attributes(tmp_path: Path) -> None:
     bought = [at for one in (first, *others) for at in one.blocks]
     assert {order_of(gate.workload.blocks[at]) for at in bought} == {1}
     # It says in advance what noise there will be; that of pairs would have been too much.
-    assert noise == pytest.approx(2520 * offer.sigma(first))
+    lone = offer.weights[first.blocks, 1].min()
+    assert noise == pytest.approx(lone * offer.sigma(first))
     pairs = len(WORKLOAD.blocks) / len(bought)
     assert offer.sigma(first) / few.groups * np.sqrt(pairs) > NOISIEST
 
@@ -117,15 +118,44 @@ def test_the_more_noise_the_fewer_attributes(tmp_path: Path) -> None:
 def test_a_level_gets_the_budget_of_its_weight(tmp_path: Path) -> None:
     heavy = SCHEMA.to_yaml().replace("k: 2", "k: 2, weights: {group: 3.0}")
     workload = SMALL.asks(Workload.of(Schema.from_text(heavy)))
-    counter = Counter(workload, weights=workload_weights(workload))
+    counter = Counter(workload)
     counter.add(random_dataset(workload.schema, groups=4000, rng=np.random.default_rng(2)))
-    promise = Promise(unit=Unit.GROUP, epsilon=2.0, delta=1e-8, seed=11)
+    promise = Promise(unit=Unit.INDIVIDUAL, epsilon=2.0, delta=1e-8, seed=11)
     with Curator(counter, promise=promise, ledger=tmp_path / "ledger.jsonl") as gate:
         shares: dict[str, Fraction] = {}
         for one in shopping_list(Offer.of(gate)):
             level = gate.workload.blocks[one.blocks[0]].level
             shares[level] = shares.get(level, Fraction(0)) + one.share
-    assert shares == {"group": Fraction(3, 4), "individual": Fraction(1, 4)}
+    worth = (counter.groups / counter.people) ** (2 / 3)
+    assert float(shares["group"] / shares["individual"]) == pytest.approx(3 / worth, rel=1e-5)
+
+
+def test_groups_and_people_are_asked_together(tmp_path: Path) -> None:
+    """Weighted, a set of attributes costs no more at both levels than at one of them."""
+    with curator(tmp_path, Unit.GROUP, method=SMALL) as gate:
+        offer = Offer.of(gate)
+        pairs = [pair for pair in twins(gate.workload) if pair[0] < len(WORKLOAD.blocks)]
+        (bought,) = shopping_list(offer)
+    assert {at for pair in pairs for at in pair} <= set(bought.blocks)
+    sets = len(bought.blocks) - len(pairs)
+    assert sets < 0.7 * len(bought.blocks)
+    assert offer.squares(bought.blocks) <= sets * 2 * 2520**2
+
+
+def test_portions_keep_twins_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kinfolk.methods.marginals.PORTION", 20)
+    with curator(tmp_path, Unit.GROUP, method=SMALL) as gate:
+        offer = Offer.of(gate)
+        bought = shopping_list(offer)
+        assert len(bought) > 3
+        sigmas = {
+            round(offer.sigma(one) * offer.weights[list(one.blocks)].max(axis=1).min(), 6)
+            for one in bought
+        }
+    assert len(sigmas) == 1
+    portion = {at: number for number, one in enumerate(bought) for at in one.blocks}
+    for group, people in twins(gate.workload):
+        assert portion.get(group) == portion.get(people)
 
 
 def test_attribute_sets_of_any_size_are_bought(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from kinfolk.privacy.certificate import certificate_of, check_certificate
 from kinfolk.privacy.curator import Curator, Promise
 from kinfolk.privacy.mechanisms import Exponential, Gaussian
 from kinfolk.queries.counting import Counter, count
-from kinfolk.queries.sensitivity import workload_weights
+from kinfolk.queries.sensitivity import twins, workload_weights
 from kinfolk.queries.units import Unit
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
@@ -58,12 +58,33 @@ def test_a_marginal_costs_what_its_sensitivity_says(tmp_path: Path, unit: Unit) 
             if gate.remaining < rho / 8:
                 break
             bought = gate.measure([block], rho=rho / 8, step=f"measure {block}")
-            expected = gate.sensitivity(block).l2_squared / (2 * bought.sigma**2)
+            expected = gate.charges.of(block).l2_squared / (2 * bought.sigma**2)
             spend = gate.account.spends[-1]
             assert isinstance(spend.mechanism, Gaussian)
             assert float(spend.rho) == pytest.approx(expected)
             assert spend.rho <= rho / 8
             assert len(bought.values) == WORKLOAD.blocks[block].cells
+
+
+def test_twins_are_cheaper_together(tmp_path: Path) -> None:
+    """What is asked of groups and of people alike; whatever is bought twice is paid for twice."""
+    group, people = next(iter(twins(WORKLOAD)))
+    with curator(tmp_path, weighted=True) as gate:
+        charges, rho = gate.charges, gate.terms.rho / 8
+        alone = charges.of(group).l2_squared + charges.of(people).l2_squared
+        both = charges.together([people, group]).l2_squared
+        assert both <= 2 * 2520**2 < 1.3 * both < alone
+        assert charges.together([group, people, group]).l2_squared == (
+            both + charges.of(group).l2_squared
+        )
+        assert charges.together([people, people]).l2_squared == 2 * charges.of(people).l2_squared
+        gate.measure([group, people], rho=rho, step="both")
+        spend = gate.account.spends[-1]
+        assert isinstance(spend.mechanism, Gaussian)
+        assert spend.mechanism.squared_sensitivity == both
+    (tmp_path / "person").mkdir()
+    with curator(tmp_path / "person", unit=Unit.INDIVIDUAL) as gate:
+        assert gate.charges.together([group, people]).l2_squared == 4
 
 
 def test_noise_has_the_stated_scale(tmp_path: Path) -> None:
@@ -162,7 +183,7 @@ def test_exact_counts_are_never_for_sale(tmp_path: Path) -> None:
             for index, block in enumerate(WORKLOAD.blocks)
             if block.level == "group" and block.group == (0, 2)
         )
-        assert gate.sensitivity(own).l2_squared == 1
+        assert gate.charges.of(own).l2_squared == 1
         gate.measure([own], rho=gate.remaining / 2, step="own")
         assert gate.spent > 0
 

@@ -14,8 +14,9 @@ from kinfolk.datasets import load_schema
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy import Accounting, Gaussian, Terms, Unit, read_account
 from kinfolk.privacy.certificate import certificate_of, certificate_text, check_certificate
+from kinfolk.privacy.charges import Charges
 from kinfolk.privacy.curator import Curator, Promise
-from kinfolk.privacy.paper import charged_sensitivities, shared_sensitivities
+from kinfolk.privacy.paper import shared_sensitivities
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
@@ -71,9 +72,9 @@ def test_derived_attributes_are_charged_as_if_they_stayed(tmp_path: Path) -> Non
     (tmp_path / "zcdp").mkdir()
     with curator(tmp_path) as paper, curator(tmp_path / "zcdp", accounting=Accounting.ZCDP) as ours:
         for position, block in enumerate(paper.workload.blocks):
-            assert paper.sensitivity(position).single == 1
+            assert paper.charges.of(position).single == 1
             touches = block.level == "individual" and 1 in block.group
-            assert ours.sensitivity(position).single == (4 if touches else 1)
+            assert ours.charges.of(position).single == (4 if touches else 1)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +89,7 @@ def test_derived_attributes_are_charged_as_if_they_stayed(tmp_path: Path) -> Non
 def test_delta_is_the_papers(levels: tuple[str, ...], delta: Fraction) -> None:
     """1/N_G, 1/N_I and M_c/N_I (four children), whichever is largest; N_G = 40, N_I = 100."""
     workload = Workload.of(load_schema("acs-rel"), k=1, levels=levels)
-    bounds = charged_sensitivities(workload, Unit.INDIVIDUAL, PAPER)
+    bounds = Charges(workload, Unit.INDIVIDUAL, PAPER).alone
     shared = shared_sensitivities(workload, bounds, groups=40, people=100)
     totals = {"group": 40, "individual": 100, "relation": 100}
     assert shared == {level: delta * totals[level] for level in levels}
@@ -96,7 +97,7 @@ def test_delta_is_the_papers(levels: tuple[str, ...], delta: Fraction) -> None:
 
 def test_relations_have_the_papers_sensitivities() -> None:
     workload = Workload.of(load_schema("acs-rel"), k=2, levels=["relation"])
-    bounds = charged_sensitivities(workload, Unit.INDIVIDUAL, PAPER)
+    bounds = Charges(workload, Unit.INDIVIDUAL, PAPER).alone
     found = {block.relation: 0 for block in workload.blocks}
     for block, bound in zip(workload.blocks, bounds, strict=True):
         found[block.relation] = max(found[block.relation], bound.single)
@@ -152,7 +153,7 @@ def test_only_derived_attributes_are_named(tmp_path: Path) -> None:
 def test_flat_data_has_nothing_else_to_protect(tmp_path: Path) -> None:
     with curator(tmp_path, schema=FLAT) as gate:
         assert gate.terms.unit.unprotected == ()
-        assert gate.sensitivity(0).single == 1
+        assert gate.charges.of(0).single == 1
 
 
 def test_our_own_accounting_says_nothing_of_this(tmp_path: Path) -> None:

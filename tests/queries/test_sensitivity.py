@@ -18,6 +18,7 @@ from kinfolk.queries.sensitivity import (
     sensitivity,
     size_weights,
     total_sensitivity,
+    twin_sensitivities,
     workload_sensitivities,
     workload_weights,
 )
@@ -56,10 +57,15 @@ def check(workload: Workload, old: Encoded, new: Encoded, unit: Unit, weights: W
     """Whether every block's change stays within its stated sensitivity."""
     change = count(new, workload, weights=weights) - count(old, workload, weights=weights)
     bounds = workload_sensitivities(workload, unit, weights=weights)
-    blocks = zip(workload.slices(), bounds, strict=True)
-    total = total_sensitivity(bounds)
-    return not exceeded(change, total) and not any(
-        exceeded(change[place], bound) for (_, place), bound in blocks
+    places = [place for _, place in workload.slices()]
+    both = twin_sensitivities(workload, unit, weights=weights)
+    return (
+        not exceeded(change, total_sensitivity(bounds))
+        and not any(exceeded(change[at], bound) for at, bound in zip(places, bounds, strict=True))
+        and not any(
+            exceeded(np.concatenate([change[places[at]] for at in pair]), bound)
+            for pair, bound in both.items()
+        )
     )
 
 
@@ -194,17 +200,70 @@ def test_the_table_is_stated_and_attained(counts: str, unit: Unit, family: str) 
     assert max(best["l2_squared"] for best in reached) == l2_squared
 
 
-def test_size_weights_make_the_household_nearly_free() -> None:
+@pytest.mark.parametrize("level", ["group", "individual"])
+def test_size_weights_make_the_household_nearly_free(level: str) -> None:
     """Weighted, a whole group moves any marginal by sqrt(2) units; some pair attains it."""
     schema = family_schema()
-    workload = Workload.of(schema, sets=[["a"]])
+    workload = Workload.of(schema, sets=[["a"]], levels=[level])
     weights = workload_weights(workload)
-    bounds = workload_sensitivities(workload, Unit.GROUP, weights=weights)
-    reached = largest_change(schema, Unit.GROUP, workload, weights)
-    for block, bound, best in zip(workload.blocks, bounds, reached, strict=True):
-        unit = 2 * 2520**2
-        assert unit * 0.999 < bound.l2_squared <= unit
-        assert best["l2_squared"] == bound.l2_squared, block
+    (bound,) = workload_sensitivities(workload, Unit.GROUP, weights=weights)
+    (reached,) = largest_change(schema, Unit.GROUP, workload, weights)
+    unit = 2 * 2520**2
+    assert unit * 0.999 < bound.l2_squared <= unit
+    assert reached["l2_squared"] == bound.l2_squared
+
+
+@pytest.mark.parametrize("cells", [2, 3, 14])
+def test_twins_cost_no_more_than_one(cells: int) -> None:
+    """Groups and individuals asked the same, weighted: sqrt(2) units for both, and no less."""
+    schema = family_schema()
+    few = replace(schema.individual_attributes["a"], values=range(cells))
+    schema = replace(schema, individual=replace(schema.individual, attributes={"a": few}))
+    workload = Workload.of(schema, sets=[["a"]], levels=["group", "individual"])
+    weights = workload_weights(workload)
+    ((pair, both),) = twin_sensitivities(workload, Unit.GROUP, weights=weights).items()
+    assert pair == (0, 1)
+    unit = 2 * 2520**2
+    assert unit * 0.998 < both.l2_squared <= unit
+    alone = workload_sensitivities(workload, Unit.GROUP, weights=weights)
+    assert total_sensitivity(alone).l2_squared > 1.4 * both.l2_squared
+    # Over every size and every way to fill the cells, two groups without a cell in common.
+    norms = [
+        sum(
+            int(weights[0, size]) ** 2 * (number > 0) + (int(weights[1, size]) * number) ** 2
+            for number in numbers
+        )
+        for size in schema.sizes
+        for numbers in itertools.product(range(size + 1), repeat=min(cells, size))
+        if sum(numbers) == size
+    ]
+    assert max(norms) * 2 == both.l2_squared
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_bound_on_twins_is_attained(weighted: bool) -> None:
+    schema = family_schema()
+    workload = Workload.of(schema, sets=[["a"]], levels=["group", "individual"])
+    weights = workload_weights(workload) if weighted else None
+    (both,) = twin_sensitivities(workload, Unit.GROUP, weights=weights).values()
+    answers = [count(group, workload, weights=weights) for group in patterns(schema)]
+    changes = [((a - b) ** 2).sum() for a, b in itertools.combinations(answers, 2)]
+    assert max(changes) == both.l2_squared
+
+
+def test_one_person_can_move_twins_as_far_as_either_goes() -> None:
+    """Only where a whole group changes is there anything to save."""
+    schema = family_schema()
+    workload = Workload.of(schema, sets=[["a"], ["g", "a"]], levels=["group", "individual"])
+    assert twin_sensitivities(workload, Unit.INDIVIDUAL) == {}
+    derived = replace(schema.group_attributes["g"], derived=True)
+    assert schema.group is not None
+    schema = replace(schema, group=replace(schema.group, attributes={"g": derived}))
+    workload = replace(workload, schema=schema)
+    group = twin_sensitivities(workload, Unit.GROUP)
+    (person,) = twin_sensitivities(workload, Unit.INDIVIDUAL).items()
+    assert len(group) == 2
+    assert person in group.items()
 
 
 def test_a_group_attribute_alone_is_not_protected_by_the_person_unit() -> None:
@@ -243,6 +302,22 @@ def test_a_planted_half_is_caught(unit: Unit, monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setitem(globals(), "workload_sensitivities", halved)
     assert not all(check(workload, old, new, unit, None) for old, new in neighbours)
+
+
+def test_twins_that_are_too_cheap_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The check must fail if twins are charged as the dearer of the two alone, unweighted."""
+    schema = family_schema()
+    workload = Workload.of(schema, sets=[["a"]], levels=["group", "individual"])
+    neighbours = list(itertools.product(patterns(schema), repeat=2))
+    assert all(check(workload, old, new, Unit.GROUP, None) for old, new in neighbours)
+
+    def dearer(workload: Workload, unit: Unit, *, weights: Weights) -> dict:
+        alone = workload_sensitivities(workload, unit, weights=weights)
+        both = total_sensitivity(alone)
+        return {(0, 1): replace(both, l2_squared=max(one.l2_squared for one in alone))}
+
+    monkeypatch.setitem(globals(), "twin_sensitivities", dearer)
+    assert not all(check(workload, old, new, Unit.GROUP, None) for old, new in neighbours)
 
 
 def test_weights_of_sizes_that_cannot_occur_are_zero() -> None:

@@ -188,6 +188,8 @@ def test_a_run_that_bought_nothing_leaves_no_ledger(tmp_path: Path) -> None:
 
 def test_ctrl_c_waits_for_the_step_and_keeps_what_there_is(tmp_path: Path) -> None:
     """A real signal, sent in the middle; resuming ends where an undisturbed run would have."""
+    # Spark, in another test of the same process, may have put its own handler there.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     ledger = tmp_path / "ledger.jsonl"
     maker = synthesizer(seed=None, ledger=ledger)
     told: list[tuple[str, int]] = []

@@ -30,6 +30,7 @@ from kinfolk.methods.mixture_fit import (
 from kinfolk.models.engine.plan import Plan
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout, Scheme
+from kinfolk.privacy.charges import Charges
 from kinfolk.privacy.curator import Curator
 from kinfolk.queries.orders import order_of, parts_of, with_lower_orders, with_sizes
 from kinfolk.queries.units import Unit
@@ -105,8 +106,8 @@ class Offer:
     """All marginals of all orders."""
     weights: npt.NDArray[np.int64]
     """(blocks, sizes + 1) what a group of each size adds."""
-    squares: Sequence[int]
-    """(blocks,) by how much each is charged: the squared L2 sensitivity."""
+    charges: Charges
+    """By how much each is charged, alone and with others."""
     rho: Fraction
     """The budget."""
     groups: int
@@ -116,11 +117,10 @@ class Offer:
     @classmethod
     def of(cls, curator: Curator) -> Offer:
         """What a curator offers."""
-        every = range(len(curator.workload.blocks))
         return cls(
             workload=curator.workload,
             weights=curator.weights,
-            squares=[curator.sensitivity(block).l2_squared for block in every],
+            charges=curator.charges,
             rho=curator.terms.rho,
             groups=curator.groups,
             people=curator.people,
@@ -133,9 +133,13 @@ class Offer:
 
     def sigma(self, purchase: Purchase) -> float:
         """The standard deviation of the noise on a cell, in groups or people."""
-        squares = sum(self.squares[block] for block in purchase.blocks)
-        unit = int(self.weights[purchase.blocks[0]].max())
-        return math.sqrt(squares / (2 * float(self.rho * purchase.share))) / unit
+        unit = int(self.weights[list(purchase.blocks)].max(axis=1).min())
+        rho = float(self.rho * purchase.share)
+        return math.sqrt(self.squares(purchase.blocks) / (2 * rho)) / unit
+
+    def squares(self, blocks: Sequence[int]) -> int:
+        """By how much these blocks are charged together: the squared L2 sensitivity."""
+        return self.charges.together(blocks).l2_squared
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,41 +191,58 @@ def _distinct(offer: Offer) -> list[int]:
 
 
 def _purchases(offer: Offer, chosen: Sequence[int]) -> list[Purchase]:
-    """One noise for all of a level, in portions that are bought one by one."""
+    """One noise for all of a level, in portions that are bought one by one.
+
+    Weighted, what is asked of groups and of people is cheaper together, so it is bought together.
+    """
     blocks = offer.workload.blocks
-    levels = dict.fromkeys(blocks[at].level for at in chosen)
-    own = {level: [at for at in chosen if blocks[at].level == level] for level in levels}
-    asked = {level: _pressure(offer, level, own[level]) for level in levels}
+    own: dict[str, list[int]] = {}
+    for at in chosen:
+        level = blocks[at].level
+        own.setdefault("both" if offer.weighted and level != "relation" else level, []).append(at)
+    asked = {level: _pressure(offer, one) for level, one in own.items()}
     found: list[Purchase] = []
-    for level in levels:
+    for level, one in own.items():
         share = asked[level] / sum(asked.values())
-        squares = sum(offer.squares[at] for at in own[level])
-        for portion in _portions(own[level], [blocks[at].cells for at in own[level]]):
-            part = Fraction(sum(offer.squares[at] for at in portion), squares)
-            found.append(Purchase(blocks=portion, share=share * part))
+        portions = _portions(_sets(offer, one), [blocks[at].cells for at in range(len(blocks))])
+        squares = [offer.squares(portion) for portion in portions]
+        found += [
+            Purchase(blocks=portion, share=share * Fraction(square, sum(squares)))
+            for portion, square in zip(portions, squares, strict=True)
+        ]
     return found
 
 
-def _pressure(offer: Offer, level: str, blocks: Sequence[int]) -> Fraction:
-    """How much of the budget a level asks for, beside the others.
+def _sets(offer: Offer, chosen: Sequence[int]) -> list[tuple[int, ...]]:
+    """The blocks by what they are about: twins stay together."""
+    found: dict[object, list[int]] = {}
+    for at in chosen:
+        block = offer.workload.blocks[at]
+        about = (block.relation, block.group, block.individual, block.relative)
+        found.setdefault(about, []).append(at)
+    return [tuple(one) for one in found.values()]
+
+
+def _pressure(offer: Offer, chosen: Sequence[int]) -> Fraction:
+    """How much of the budget some levels ask for, beside the others.
 
     The sum of errors as shares is least if budgets go by the two-thirds power of what one count is
     worth.
     """
-    weight = max(offer.workload.blocks[at].weight for at in blocks)
+    weights = {offer.workload.blocks[at].level: offer.workload.blocks[at].weight for at in chosen}
     worth = 1.0
-    if offer.people is not None and level != "group" and not offer.weighted:
+    if offer.people is not None and "group" not in weights and not offer.weighted:
         worth = offer.groups / offer.people
-    return Fraction(weight * worth ** (2 / 3)).limit_denominator(10**6)
+    return Fraction(sum(weights.values()) * worth ** (2 / 3)).limit_denominator(10**6)
 
 
-def _portions(blocks: Sequence[int], cells: Sequence[int]) -> list[tuple[int, ...]]:
-    """Blocks in portions of about as many cells each."""
-    count = max(1, round(sum(cells) / PORTION))
-    ends = np.cumsum(cells) / sum(cells) * count
+def _portions(sets: Sequence[tuple[int, ...]], cells: Sequence[int]) -> list[tuple[int, ...]]:
+    """Sets of blocks in portions of about as many cells each."""
+    ends = np.cumsum([sum(cells[at] for at in one) for one in sets])
+    count = max(1, round(int(ends[-1]) / PORTION))
     found: list[list[int]] = [[] for _ in range(count)]
-    for block, end in zip(blocks, ends, strict=True):
-        found[min(count - 1, math.ceil(end) - 1)].append(block)
+    for one, end in zip(sets, ends / ends[-1] * count, strict=True):
+        found[min(count - 1, math.ceil(end) - 1)] += one
     return [tuple(portion) for portion in found if portion]
 
 

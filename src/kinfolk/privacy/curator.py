@@ -22,20 +22,17 @@ from kinfolk.data.tables import TableLike
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy.account import Account, Release
 from kinfolk.privacy.accounting import Accounting
+from kinfolk.privacy.charges import Charges
 from kinfolk.privacy.gaussian import measure
 from kinfolk.privacy.ledger import Ledger
 from kinfolk.privacy.mechanisms import Exponential, Gaussian
 from kinfolk.privacy.opendp_bridge import opendp
-from kinfolk.privacy.paper import charged_sensitivities, shared_sensitivities, unit_terms
+from kinfolk.privacy.paper import shared_sensitivities, unit_terms
 from kinfolk.privacy.randomness import Randomness
 from kinfolk.privacy.selection import select
 from kinfolk.privacy.terms import Terms
 from kinfolk.queries.counting import Counter
-from kinfolk.queries.sensitivity import (
-    Sensitivity,
-    total_sensitivity,
-    workload_weights,
-)
+from kinfolk.queries.sensitivity import workload_weights
 from kinfolk.queries.streaming import count_files
 from kinfolk.queries.units import Unit
 from kinfolk.queries.workload import Workload
@@ -113,13 +110,11 @@ class Curator:
         self.__counts = counter.counts
         self.__people = np.array([counter.people], np.int64)
         self.__randomness = Randomness(seed=promise.seed)
-        self.__bounds = charged_sensitivities(
-            self.workload, self.unit, promise.accounting, weights=self.weights
-        )
+        self.__charges = Charges(self.workload, self.unit, promise.accounting, weights=self.weights)
         self.__shared: Mapping[str, Fraction] = {}
         if promise.accounting is Accounting.PAPER:
             self.__shared = shared_sensitivities(
-                self.workload, self.__bounds, groups=counter.groups, people=counter.people
+                self.workload, self.charges.alone, groups=counter.groups, people=counter.people
             )
         if promise.seed is None:
             # Better now than between a debit and its release.
@@ -151,6 +146,11 @@ class Curator:
         return cls(counter, promise=promise, ledger=ledger, run=run)
 
     @property
+    def charges(self) -> Charges:
+        """By how much each block is charged, alone and with others: public."""
+        return self.__charges
+
+    @property
     def spent(self) -> Fraction:
         """What has been spent, exact: public."""
         return self.__ledger.spent
@@ -160,30 +160,14 @@ class Curator:
         """What can still be bought, exact: public."""
         return self.__ledger.remaining
 
-    def sensitivity(self, block: int) -> Sensitivity:
-        """How much one unit can change a block, as the curator charges for it.
-
-        Where the unit leaves a block untouched (a household's own attributes under `person`), the
-        block is charged as if one count could change: exact counts are not for sale at any price.
-        """
-        # A negative position would take the cells of one block at the price of another.
-        if not 0 <= block < len(self.__bounds):
-            raise KinfolkError(
-                f"block {block}: there are blocks 0 to {len(self.__bounds) - 1}. Use one of them."
-            )
-        bound = self.__bounds[block]
-        return Sensitivity(
-            single=max(bound.single, 1), l1=max(bound.l1, 1), l2_squared=max(bound.l2_squared, 1)
-        )
-
     def measure(self, blocks: Sequence[int], *, rho: Fraction | float, step: str) -> Measurement:
         """Buy whole marginals, with one noise for all of them.
 
-        Guarantee: a discrete Gaussian on the counts of the blocks, which together change by at most
-        the root of the sum of their squared L2 sensitivities; costs at most `rho`.
+        Guarantee: a discrete Gaussian on the counts of the blocks, for the L2 sensitivity that they
+        have together; costs at most `rho`.
         """
         chosen = tuple(int(block) for block in blocks)
-        bound = total_sensitivity([self.sensitivity(block) for block in chosen])
+        bound = self.charges.together(chosen)
         cells = [self.__cells(block) for block in chosen]
         noise = Gaussian.for_rho(rho, squared_sensitivity=bound.l2_squared)
         return self.__buy_cells(chosen, cells, noise, step)
@@ -196,7 +180,7 @@ class Curator:
         """
         block = self.workload.block_of(query)
         level = self.workload.blocks[block].level
-        single = self.__shared.get(level, self.sensitivity(block).single)
+        single = self.__shared.get(level, self.charges.of(block).single)
         noise = Gaussian.for_rho(rho, squared_sensitivity=single**2)
         return self.__buy_cells((block,), [slice(query, query + 1)], noise, step)
 
@@ -234,7 +218,7 @@ class Curator:
         """
         factors = self.__factors(multipliers)
         sensitivity = max(
-            int(factors[block]) * self.sensitivity(block).single
+            int(factors[block]) * self.charges.of(block).single
             for block in range(len(self.workload.blocks))
         )
         rounded = _rounded(estimates, self.workload.size)
@@ -271,7 +255,7 @@ class Curator:
         offered = [int(block) for block in candidates]
         if not offered:
             raise KinfolkError("there is no marginal to choose from. Give at least one candidate.")
-        sensitivity = max(self.sensitivity(block).l1 for block in offered)
+        sensitivity = max(self.charges.of(block).l1 for block in offered)
         rounded = _rounded(estimates, self.workload.size)
         handicap = np.zeros(len(offered), np.int64)
         if penalties is not None:

@@ -13,12 +13,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-import numpy as np
-import numpy.typing as npt
-
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy.accounting import Accounting
-from kinfolk.queries.sensitivity import Sensitivity, workload_sensitivities
+from kinfolk.queries.sensitivity import Sensitivity
 from kinfolk.queries.units import Unit, UnitTerms, singular
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
@@ -68,25 +65,19 @@ def unit_terms(schema: Schema, unit: Unit, accounting: Accounting) -> UnitTerms:
     return replace(terms, unprotected=tuple(unprotected))
 
 
-def charged_sensitivities(
-    workload: Workload,
-    unit: Unit,
-    accounting: Accounting,
-    *,
-    weights: npt.NDArray[np.int64] | None = None,
-) -> list[Sensitivity]:
-    """The sensitivity that each block is charged by; `weights` is (blocks, sizes + 1).
+def charged_workload(workload: Workload, accounting: Accounting) -> Workload:
+    """The workload whose sensitivities are charged.
 
-    The paper's is that of one individual's attributes, derived attributes taken as they are: one
+    The paper's are those of one individual's attributes, derived attributes taken as they are: one
     count, and for relations as many as one individual has a part in (two for `married to` and `has
     child`, M_c for `has parent`).
     """
     group = workload.schema.group
-    if accounting is Accounting.PAPER and group is not None:
-        unchanging = {name: replace(one, derived=False) for name, one in group.attributes.items()}
-        schema = replace(workload.schema, group=replace(group, attributes=unchanging))
-        workload = replace(workload, schema=schema)
-    return workload_sensitivities(workload, unit, weights=weights)
+    if accounting is not Accounting.PAPER or group is None:
+        return workload
+    unchanging = {name: replace(one, derived=False) for name, one in group.attributes.items()}
+    schema = replace(workload.schema, group=replace(group, attributes=unchanging))
+    return replace(workload, schema=schema)
 
 
 def shared_sensitivities(
@@ -96,7 +87,7 @@ def shared_sensitivities(
 
     The paper has one Delta, the largest change of any query as a share of all groups or people, and
     adds noise for it whatever is measured. With group queries at hand, that is N_I / N_G counts of
-    people where one would do.
+    people where one would do. `bounds` are what the blocks are charged by.
 
     >>> from kinfolk.datasets import load_schema
     >>> workload = Workload.of(load_schema("acs-red"), k=1)
@@ -108,9 +99,8 @@ def shared_sensitivities(
         block.level: max(groups if block.level == "group" else people, 1)
         for block in workload.blocks
     }
-    # As the curator does, a query that nobody can change is charged as if one count could.
     delta = max(
-        Fraction(max(bound.single, 1), totals[block.level])
+        Fraction(bound.single, totals[block.level])
         for block, bound in zip(workload.blocks, bounds, strict=True)
     )
     return {level: delta * total for level, total in totals.items()}

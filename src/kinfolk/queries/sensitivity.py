@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -88,25 +89,110 @@ def total_sensitivity(parts: Iterable[Sensitivity]) -> Sensitivity:
     )
 
 
-def size_weights(schema: Schema, block: Block) -> npt.NDArray[np.int64]:
+def twins(workload: Workload) -> list[tuple[int, int]]:
+    """Which blocks ask the same of groups and of individuals: positions, the group's first."""
+    levels: dict[str, dict[object, int]] = {"group": {}, "individual": {}}
+    for at, block in enumerate(workload.blocks):
+        if block.level in levels and block.individual:
+            levels[block.level].setdefault((block.group, block.individual), at)
+    individual = levels["individual"]
+    return [(at, individual[asked]) for asked, at in levels["group"].items() if asked in individual]
+
+
+def twin_sensitivities(
+    workload: Workload, unit: Unit, *, weights: npt.NDArray[np.int64] | None = None
+) -> dict[tuple[int, int], Sensitivity]:
+    """The sensitivities of twins that are released together, where that is less than their sum.
+
+    Members who differ fill many cells of the group's block, and pile up in none of the
+    individual's; members who are alike do the reverse. So no group moves both blocks as far as it
+    could move either.
+
+    Guarantee: for every pair of neighbours under `unit`, both blocks together change by no more
+    than stated. One person's change in place can move both as far as it goes: no twins there.
+    """
+    schema = workload.schema
+    if weights is None:
+        weights = np.ones((len(workload.blocks), schema.size_limit + 1), np.int64)
+    known: dict[object, Sensitivity] = {}
+    found: dict[tuple[int, int], Sensitivity] = {}
+    for pair in twins(workload):
+        blocks, rows = [workload.blocks[at] for at in pair], weights[list(pair)]
+        if unit is not Unit.GROUP and not _touches_derived(schema, blocks[0]):
+            continue
+        cells = blocks[0].individual_cells
+        key = (min(cells, schema.size_limit), rows.tobytes())
+        if key not in known:
+            alone = [
+                sensitivity(schema, block, Unit.GROUP, weights=row)
+                for block, row in zip(blocks, rows, strict=True)
+            ]
+            squares = max(
+                _twin_squares(size, cells, *rows[:, size].tolist()) for size in schema.sizes
+            )
+            # What the old group had is gone, what the new one has is there.
+            known[key] = replace(total_sensitivity(alone), l2_squared=2 * squares)
+        found[pair] = known[key]
+    return found
+
+
+def _twin_squares(size: int, cells: int, group: int, individual: int) -> int:
+    """The most that a group of a size can add to twins with these weights, in squares.
+
+    It fills some number of cells; the squares of its members' numbers are largest if all who need
+    not be in another cell are in one.
+    """
+    return max(
+        group**2 * filled + individual**2 * _piled(size, filled)
+        for filled in range(1, min(size, cells) + 1)
+    )
+
+
+def _piled(size: int, filled: int) -> int:
+    """The largest sum of squares of so many positive whole numbers that add up to the size."""
+    return (size - filled + 1) ** 2 + filled - 1
+
+
+def size_weights(schema: Schema, block: Block, *, twin: bool = False) -> npt.NDArray[np.int64]:
     """What a group of each size adds, so that no size dominates: (sizes + 1,) integers.
 
     A group of size s adds 1 / (the largest norm such a group can have), in units of 1/2520 and
     rounded down. For an individual block that is 1/s, for a group block 1/sqrt(s): every group then
-    moves the marginal by at most one unit, instead of up to M.
+    moves the marginal by at most one unit, instead of up to M. A `twin` leaves room for the other:
+    both together are moved by at most one unit.
 
     >>> from kinfolk.datasets import load_schema
     >>> workload = Workload.of(load_schema("acs-red"), k=1, attributes=["AGE"])
     >>> [size_weights(workload.schema, block).tolist() for block in workload.blocks]
     [[0, 2520, 1781, 1781], [0, 2520, 1260, 840]]
+    >>> [size_weights(workload.schema, block, twin=True).tolist() for block in workload.blocks]
+    [[0, 1781, 1454, 1397], [0, 1781, 1028, 698]]
     """
     weights = np.zeros(schema.size_limit + 1, np.int64)
     for size in schema.sizes:
-        compositions = [c for c in schema.compositions if sum(c) == size]
-        norm = largest(group_contribution(schema, block, c) for c in compositions).l2_squared
-        # floor(scale / sqrt(norm)), in integers; a size that adds nothing gets the full weight.
-        weights[size] = math.isqrt(WEIGHT_SCALE**2 // norm) if norm else WEIGHT_SCALE
+        if twin:
+            squares = _twin_shares(size, min(size, block.individual_cells))
+            share = squares[0] if block.level == "group" else squares[1]
+        else:
+            compositions = [c for c in schema.compositions if sum(c) == size]
+            norm = largest(group_contribution(schema, block, c) for c in compositions).l2_squared
+            # A size that adds nothing gets the full weight.
+            share = Fraction(1, norm or 1)
+        # floor(scale * sqrt(share)), in integers.
+        weights[size] = math.isqrt(math.floor(WEIGHT_SCALE**2 * share))
     return weights
+
+
+def _twin_shares(size: int, cells: int) -> tuple[Fraction, Fraction]:
+    """The squared weights of a group's and an individual's block that are twins.
+
+    Both extremes move them by exactly one: all members alike, and members in as many cells as there
+    are. What lies between moves them less, as the squares are convex in the number of cells.
+    """
+    if cells == 1:
+        return Fraction(1, 2), Fraction(1, 2 * size**2)
+    individual = Fraction(cells - 1, cells * size**2 - _piled(size, cells))
+    return 1 - size**2 * individual, individual
 
 
 def _touches_derived(schema: Schema, block: Block) -> bool:
@@ -169,12 +255,15 @@ def workload_sensitivities(
 
 def workload_weights(workload: Workload) -> npt.NDArray[np.int64]:
     """The size weights of every block: (blocks, sizes + 1) integers."""
+    paired = {at for pair in twins(workload) for at in pair}
     known: dict[object, npt.NDArray[np.int64]] = {}
-    for block in workload.blocks:
-        kind = _kind(workload.schema, block)
+    rows: list[npt.NDArray[np.int64]] = []
+    for at, block in enumerate(workload.blocks):
+        kind = (_kind(workload.schema, block), at in paired)
         if kind not in known:
-            known[kind] = size_weights(workload.schema, block)
-    return np.array([known[_kind(workload.schema, block)] for block in workload.blocks])
+            known[kind] = size_weights(workload.schema, block, twin=at in paired)
+        rows.append(known[kind])
+    return np.array(rows)
 
 
 def _kind(schema: Schema, block: Block) -> tuple[object, ...]:

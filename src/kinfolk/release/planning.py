@@ -16,9 +16,10 @@ from kinfolk.methods.paper import AdaptiveMethod
 from kinfolk.models.layout import Layout
 from kinfolk.models.universe import LARGEST, distinct_size, universe_size
 from kinfolk.privacy.accounting import Accounting, rho_from
+from kinfolk.privacy.charges import Charges
 from kinfolk.privacy.curator import Promise
 from kinfolk.privacy.mechanisms import round_shares, sigma_for
-from kinfolk.privacy.paper import charged_sensitivities, shared_sensitivities
+from kinfolk.privacy.paper import shared_sensitivities
 from kinfolk.queries.sensitivity import workload_weights
 from kinfolk.queries.units import Unit
 from kinfolk.queries.workload import FAMILIES, Workload
@@ -146,12 +147,12 @@ def _sigmas(
         rho -= rho * PEOPLE_SHARE
     loop = method.loop
     shares = round_shares(rho, rounds=loop.rounds, alpha=loop.alpha, accounting=promise.accounting)
-    bounds = charged_sensitivities(workload, promise.unit, promise.accounting)
+    bounds = Charges(workload, promise.unit, promise.accounting).alone
     shared: Mapping[str, Fraction] = {}
     if promise.accounting is Accounting.PAPER:
         shared = shared_sensitivities(workload, bounds, groups=groups, people=people)
     singles = [
-        shared.get(block.level, Fraction(max(bound.single, 1)))
+        shared.get(block.level, Fraction(bound.single))
         for block, bound in zip(workload.blocks, bounds, strict=True)
     ]
     known = {one: sigma_for(shares.measure, squared_sensitivity=one**2) for one in set(singles)}
@@ -174,19 +175,19 @@ def _marginal_sigmas(
         if method.size_weighted(promise.unit)
         else np.ones((len(asked.blocks), workload.schema.size_limit + 1), np.int64)
     )
-    bounds = charged_sensitivities(asked, promise.unit, promise.accounting, weights=weights)
     offer = Offer(
         workload=asked,
         weights=weights,
-        squares=[max(bound.l2_squared, 1) for bound in bounds],
+        charges=Charges(asked, promise.unit, promise.accounting, weights=weights),
         rho=rho,
         groups=groups,
         people=people if promise.unit is Unit.INDIVIDUAL else None,
     )
     levels = {
-        asked.blocks[one.blocks[0]].level: offer.sigma(one)
+        asked.blocks[at].level: offer.sigma(one)
         for one in shopping_list(offer)
-        if one.blocks[0] < len(workload.blocks)
+        for at in one.blocks
+        if at < len(workload.blocks)
     }
     if set(levels) != {block.level for block in workload.blocks}:
         return None
