@@ -205,7 +205,7 @@ def fitted(run: Run, data: Data, method: Method, rng: np.random.Generator) -> An
     weights = workload_weights(asked) if method.size_weighted(unit) else None
     counter = Counter(asked, weights=weights)
     counter.add(data.encoded)
-    accounting = Accounting.PAPER if run.method == "paper" else Accounting.ZCDP
+    accounting = Accounting.PAPER if run.method == "paper" else method.accounting
     promise = Promise(
         unit=unit, epsilon=run.epsilon, delta=data.delta, accounting=accounting, seed=run.seed
     )

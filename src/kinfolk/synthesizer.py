@@ -12,11 +12,9 @@ from kinfolk.data.tables import TableLike
 from kinfolk.errors import KinfolkError
 from kinfolk.methods.method import Method, Progress, silent
 from kinfolk.methods.registry import method_named
-from kinfolk.privacy.accounting import Accounting
-from kinfolk.privacy.curator import Promise
 from kinfolk.queries.units import Unit, singular
-from kinfolk.release.fitting import fit, parse_unit
-from kinfolk.release.release import Release, checked_seed
+from kinfolk.release.fitting import fit, promised
+from kinfolk.release.release import Release
 from kinfolk.schema import Schema
 
 
@@ -44,7 +42,7 @@ class Synthesizer:
         epsilon: float,
         delta: float,
         method: str | Method | None = None,
-        accounting: str = "zcdp",
+        accounting: str | None = None,
         seed: int | None = None,
         ledger: str | os.PathLike[str] | None = None,
         **settings: Any,
@@ -55,25 +53,28 @@ class Synthesizer:
         unit: whom the promise protects: household, person, or a table of the schema. No default.
         epsilon, delta: the promise. delta should be far below one in the number of people.
         method: a method's name, or a method; `settings` are those of the method.
-        accounting: 'zcdp', or 'paper' for the paper's arithmetic.
+        accounting: by default the tightest for the method: 'gaussian', or 'zcdp' where it selects;
+            'paper' for the paper's arithmetic.
         seed: fixes everything, for tests: the certificate then says that nothing is private.
         ledger: where the spends and released values are recorded, so that a run can be resumed.
             By default in a temporary folder that goes when the fit ends.
         """
         self.schema = schema if isinstance(schema, Schema) else Schema.from_yaml(os.fspath(schema))
-        self.promise = Promise(
-            unit=parse_unit(self.schema, unit),
-            epsilon=epsilon,
-            delta=delta,
-            accounting=Accounting.parse(accounting),
-            seed=checked_seed(seed),
-        )
         if isinstance(method, str) or method is None:
             self.method = method_named(method, **settings)
         elif settings:
             raise KinfolkError(f"{next(iter(settings))}: tell the method itself, or name it.")
         else:
             self.method = method
+        self.promise = promised(
+            self.schema,
+            self.method,
+            unit=unit,
+            epsilon=epsilon,
+            delta=delta,
+            accounting=accounting,
+            seed=seed,
+        )
         self.ledger = None if ledger is None else Path(ledger)
         self._release: Release | None = None
 

@@ -37,7 +37,7 @@ def test_for_people(model: str, capsys: pytest.CaptureFixture[str]) -> None:
         f"  standard error  {answers.errors[0]:.5f}",
         f"  90% interval    {low:.5f} to {high:.5f}",
     ]
-    assert re.search(r"which is about \d+ of about \d+ people\n", second)
+    assert re.search(r"which is about [\d,]+ of about [\d,]+ people\n", second)
     assert last.startswith("From the model alone (marginals; epsilon = 1 and delta = 1e-06 for one")
     assert "no data was touched" in last
     assert "NOT PRIVATE" in last

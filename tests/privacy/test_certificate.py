@@ -26,8 +26,11 @@ def account(folder: Path, accounting: Accounting = Accounting.ZCDP, *, private: 
         unit=unit, epsilon=1.0, delta=1e-9, private=private, accounting=accounting
     )
     with Ledger(folder / "ledger.jsonl", terms) as ledger:
-        noise = Gaussian.for_rho(terms.rho / 2, squared_sensitivity=18)
+        noise = Gaussian.for_rho(terms.rho / 2, squared_sensitivity=18, accounting=accounting)
         ledger.release(ledger.debit("measure", noise), [1], private=private)
+        if accounting is Accounting.GAUSSIAN:
+            ledger.debit("measure again", noise)
+            return ledger.account
         choice = Exponential.for_rho(terms.rho / 4, sensitivity=9, accounting=accounting)
         ledger.debit("select", choice)
         return ledger.account
@@ -48,6 +51,27 @@ def test_an_honest_certificate_holds(
     assert "The arithmetic holds" in shown
     assert ("NOT PRIVATE" in shown) is not private
     assert ("paper's accounting" in shown) is (accounting is Accounting.PAPER)
+
+
+def test_exact_accounting_is_for_gaussian_noise_alone(tmp_path: Path) -> None:
+    honest = certificate_of(account(tmp_path, Accounting.GAUSSIAN))
+    assert check_certificate(honest) == []
+    # The price of the continuous Gaussian, a little less than what the discrete one costs.
+    cheap = copy.deepcopy(honest)
+    for spend in cheap["spends"]:
+        square, sigma = Fraction(spend["squared_sensitivity"]), Fraction(spend["sigma"])
+        spend["rho"] = str(square / (2 * sigma**2))
+    cheap["spent"] = str(sum(Fraction(spend["rho"]) for spend in cheap["spends"]))
+    assert "but its sensitivity and scale cost" in check_certificate(cheap)[0]
+    # A choice has no price there, and zCDP does not buy as much.
+    chosen = copy.deepcopy(honest)
+    del chosen["spends"][1]["squared_sensitivity"], chosen["spends"][1]["sigma"]
+    chosen["spends"][1] |= {"mechanism": "exponential", "sensitivity": "1", "scale": 1e6}
+    assert "no price under 'gaussian'" in check_certificate(chosen)[0]
+    relabelled = {**honest, "accounting": "zcdp"}
+    assert "more than the promised" in check_certificate(relabelled)[0]
+    unknown = {**honest, "accounting": "moments"}
+    assert "unknown" in check_certificate(unknown)[0]
 
 
 def halve_sigma(c: dict[str, Any]) -> None:

@@ -25,17 +25,25 @@ from kinfolk.privacy.opendp_bridge import gaussian_measurement, noisy_max_measur
 
 budgets = st.fractions(Fraction(1, 10**8), 10)
 sensitivities = st.integers(1, 10**6) | st.fractions(Fraction(1, 100), 100)
-accountings = st.sampled_from(Accounting)
+SELECTING = (Accounting.ZCDP, Accounting.PAPER)
 
 
 @settings(max_examples=150, deadline=None)
-@given(budgets, sensitivities, accountings)
+@given(budgets, sensitivities, st.sampled_from(Accounting))
 def test_the_least_noise_that_a_budget_buys(
     rho: Fraction, sensitivity: int | Fraction, accounting: Accounting
 ) -> None:
-    noise = Gaussian.for_rho(rho, squared_sensitivity=sensitivity)
-    assert noise.rho() <= rho
-    assert gaussian_rho(sensitivity, math.nextafter(noise.sigma, 0)) > round_down(rho)
+    noise = Gaussian.for_rho(rho, squared_sensitivity=sensitivity, accounting=accounting)
+    assert noise.rho(accounting) <= rho
+    less = math.nextafter(noise.sigma, 0)
+    assert gaussian_rho(sensitivity, less, accounting=accounting) > round_down(rho)
+
+
+@settings(max_examples=150, deadline=None)
+@given(budgets, sensitivities, st.sampled_from(SELECTING))
+def test_the_sharpest_choice_that_a_budget_buys(
+    rho: Fraction, sensitivity: int | Fraction, accounting: Accounting
+) -> None:
     choice = Exponential.for_rho(rho, sensitivity=sensitivity, accounting=accounting)
     assert choice.rho(accounting) <= rho
     sharper = math.nextafter(choice.scale, 0)
@@ -50,7 +58,7 @@ def test_equal_parts_always_fit_together(rho: Fraction, parts: int) -> None:
     assert parts * one == pytest.approx(float(rho), rel=1e-12)
 
 
-@pytest.mark.parametrize("accounting", Accounting)
+@pytest.mark.parametrize("accounting", SELECTING)
 def test_rounds_of_the_paper_use_the_whole_budget_and_no_more(accounting: Accounting) -> None:
     rho = rho_from(1.0, 1e-9, accounting=accounting)
     shares = round_shares(rho, rounds=300, alpha=0.67, accounting=accounting)
@@ -61,6 +69,16 @@ def test_rounds_of_the_paper_use_the_whole_budget_and_no_more(accounting: Accoun
     assert float(spent) == pytest.approx(float(rho), rel=1e-12)
     # The defining property of the split: eps of the selection over eps of the measurement.
     assert (2 / choice.scale) * noise.sigma == pytest.approx(0.67 / 0.33, rel=1e-12)
+
+
+def test_gaussian_accounting_has_no_price_for_a_choice() -> None:
+    choice = Exponential(sensitivity=1, scale=9.0)
+    with pytest.raises(KinfolkError, match="covers measurements alone"):
+        choice.rho(Accounting.GAUSSIAN)
+    with pytest.raises(KinfolkError, match="covers measurements alone"):
+        round_shares(Fraction(1), rounds=2, alpha=0.5, accounting=Accounting.GAUSSIAN)
+    with pytest.raises(KinfolkError, match="must be above 2"):
+        Gaussian(squared_sensitivity=1, sigma=2.0).rho(Accounting.GAUSSIAN)
 
 
 @given(sensitivities, st.floats(0.01, 1e9))

@@ -186,6 +186,25 @@ def test_a_run_that_bought_nothing_leaves_no_ledger(tmp_path: Path) -> None:
     assert not (tmp_path / "ledger.jsonl").exists()
 
 
+@pytest.mark.parametrize(
+    ("method", "accounting"), [("marginals", "gaussian"), ("hpd-fixed", "zcdp"), ("pep", "zcdp")]
+)
+def test_a_method_has_the_tightest_accounting_by_itself(method: str, accounting: str) -> None:
+    maker = kinfolk.Synthesizer(HOMES, unit="home", epsilon=1.0, delta=1e-6, method=method)
+    assert maker.promise.accounting == accounting
+    other = kinfolk.Synthesizer(
+        HOMES, unit="home", epsilon=1.0, delta=1e-6, method=method, accounting="zcdp"
+    )
+    assert other.promise.accounting == "zcdp"
+
+
+def test_what_selects_is_not_accounted_for_as_gaussian() -> None:
+    with pytest.raises(KinfolkError, match="hpd-fixed also selects"):
+        kinfolk.Synthesizer(
+            HOMES, unit="home", epsilon=1.0, delta=1e-6, method="hpd-fixed", accounting="gaussian"
+        )
+
+
 def test_ctrl_c_waits_for_the_step_and_keeps_what_there_is(tmp_path: Path) -> None:
     """A real signal, sent in the middle; resuming ends where an undisturbed run would have."""
     # Spark, in another test of the same process, may have put its own handler there.

@@ -37,26 +37,21 @@ def plan_command(
     unit: str,
     epsilon: float,
     delta: float,
-    accounting: str,
+    accounting: str | None,
     method: str | None,
     **settings: Any,
 ) -> None:
     """See HELP."""
     # Imported here because it brings the compiled loops along, which other commands do without.
     from kinfolk.methods.registry import method_named
-    from kinfolk.privacy.accounting import Accounting
-    from kinfolk.privacy.curator import Promise
-    from kinfolk.release.fitting import parse_unit
+    from kinfolk.release.fitting import promised
     from kinfolk.release.planning import plan
 
     declared = Schema.from_yaml(schema)
-    promise = Promise(
-        unit=parse_unit(declared, unit),
-        epsilon=epsilon,
-        delta=delta,
-        accounting=Accounting.parse(accounting),
-    )
     chosen = method_named(method, **given(settings))
+    promise = promised(
+        declared, chosen, unit=unit, epsilon=epsilon, delta=delta, accounting=accounting
+    )
     with err.status("Trying it on made-up groups"):
         outlook = plan(declared, chosen, promise, groups=groups, people=people)
     _show(outlook, chosen.name, groups)

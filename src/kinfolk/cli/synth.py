@@ -170,20 +170,13 @@ def _fit(
 ) -> Fitted:
     # Imported here because it brings the compiled loops along, which other commands do without.
     from kinfolk.methods.registry import method_named
-    from kinfolk.privacy.accounting import Accounting
-    from kinfolk.privacy.curator import Promise
     from kinfolk.release import fit as fit_tables
-    from kinfolk.release.fitting import parse_unit
+    from kinfolk.release.fitting import promised
 
     settings = dict(told)
-    promise = Promise(
-        unit=parse_unit(schema, settings.pop("unit")),
-        epsilon=settings.pop("epsilon"),
-        delta=settings.pop("delta"),
-        accounting=Accounting.parse(settings.pop("accounting")),
-        seed=settings.pop("seed"),
-    )
+    words = {n: settings.pop(n) for n in ("unit", "epsilon", "delta", "accounting", "seed")}
     method = method_named(settings.pop("method"), **given(settings))
+    promise = promised(schema, method, **words)
     return fit_tables(
         schema,
         files,

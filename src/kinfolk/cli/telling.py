@@ -55,9 +55,8 @@ PROMISE = (
     ),
     click.option(
         "--accounting",
-        default="zcdp",
-        show_default=True,
-        help="zcdp, or paper for the paper's own arithmetic.",
+        help="gaussian, zcdp, or paper for the paper's own arithmetic.  "
+        "[default: the tightest for the method]",
     ),
 )
 """What every command that spends, or plans to, has to be told."""

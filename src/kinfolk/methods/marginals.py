@@ -30,8 +30,10 @@ from kinfolk.methods.mixture_fit import (
 from kinfolk.models.engine.plan import Plan
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout, Scheme
+from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.charges import Charges
 from kinfolk.privacy.curator import Curator
+from kinfolk.privacy.mechanisms import sigma_for
 from kinfolk.queries.orders import order_of, parts_of, with_lower_orders, with_sizes
 from kinfolk.queries.units import Unit
 from kinfolk.queries.workload import Block, Workload
@@ -81,6 +83,11 @@ class Marginals:
         """What it was told, for the certificate."""
         return asdict(self)
 
+    @property
+    def accounting(self) -> Accounting:
+        """It measures and selects nothing, so the exact accounting for Gaussian noise holds."""
+        return Accounting.GAUSSIAN
+
     def size_weighted(self, unit: Unit) -> bool:
         """Weights make a whole group as cheap to protect as one member."""
         return unit is Unit.GROUP
@@ -110,6 +117,8 @@ class Offer:
     """By how much each is charged, alone and with others."""
     rho: Fraction
     """The budget."""
+    accounting: Accounting
+    """The arithmetic it is spent by."""
     groups: int
     people: int | None
     """How many there are; None where that is not public."""
@@ -122,6 +131,7 @@ class Offer:
             weights=curator.weights,
             charges=curator.charges,
             rho=curator.terms.rho,
+            accounting=curator.terms.accounting,
             groups=curator.groups,
             people=curator.people,
         )
@@ -134,8 +144,9 @@ class Offer:
     def sigma(self, purchase: Purchase) -> float:
         """The standard deviation of the noise on a cell, in groups or people."""
         unit = int(self.weights[list(purchase.blocks)].max(axis=1).min())
-        rho = float(self.rho * purchase.share)
-        return math.sqrt(self.squares(purchase.blocks) / (2 * rho)) / unit
+        squares = self.squares(purchase.blocks)
+        rho = self.rho * purchase.share
+        return sigma_for(rho, squared_sensitivity=squares, accounting=self.accounting) / unit
 
     def squares(self, blocks: Sequence[int]) -> int:
         """By how much these blocks are charged together: the squared L2 sensitivity."""

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from kinfolk.models.histogram import Histogram
 from kinfolk.models.hpd import HPD
+from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.curator import Curator
 from kinfolk.queries.units import Unit
 from kinfolk.queries.workload import Workload
@@ -48,6 +49,10 @@ class Method(Protocol):
     @property
     def settings(self) -> Mapping[str, Any]:
         """What it was told, for the certificate: JSON values."""
+
+    @property
+    def accounting(self) -> Accounting:
+        """The tightest accounting that covers what it buys."""
 
     def size_weighted(self, unit: Unit) -> bool:
         """Whether the curator should count members and groups by weights of their size."""

@@ -15,6 +15,7 @@ from kinfolk.methods.fixed import FixedSettings, HPDFixed
 from kinfolk.methods.gen import GenSettings, HPDGen
 from kinfolk.methods.method import Model, Progress, silent
 from kinfolk.models.gen import jax_library
+from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.curator import Curator
 from kinfolk.queries.units import Unit
 from kinfolk.queries.workload import Workload
@@ -48,6 +49,11 @@ class AdaptiveMethod:
     def settings(self) -> Mapping[str, Any]:
         """What it was told, for the certificate."""
         return {**asdict(self.loop), **self.learner}
+
+    @property
+    def accounting(self) -> Accounting:
+        """It selects queries, which only zCDP has a price for."""
+        return Accounting.ZCDP
 
     def size_weighted(self, unit: Unit) -> bool:
         """The paper asks plain queries."""

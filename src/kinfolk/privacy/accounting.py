@@ -11,6 +11,20 @@ costs accuracy, never privacy. The inequality itself is evaluated with 60 decima
 against the buyer. `accounting="paper"` uses the lemma of the paper, epsilon = rho + 2 sqrt(rho
 log(1/delta)), which is valid and looser; it is there to repeat the paper's numbers.
 
+Where everything bought is Gaussian noise, no conversion is needed: Gaussian mechanisms, however
+they are chosen one after the other, are together as private as a single one with mu^2 = 2 rho
+(Dong, Roth and Su, 2022; Smith and Thakurta, 2022), and that one has exactly
+
+    delta = Phi(mu / 2 - epsilon / mu) - exp(epsilon) Phi(-mu / 2 - epsilon / mu)
+
+(Balle and Wang, 2018). `accounting="gaussian"` uses this. It buys five per cent less noise for the
+same promise. Our noise is a *discrete* Gaussian, of variance s^2 say. Add continuous Gaussian noise
+of variance s^2 - 4 to an integer, and draw an integer z near the sum y with weights
+exp(-(z - y)^2 / 8): that is post-processing, and the result is the discrete Gaussian of variance
+s^2, but for factors within 1 +- 1e-33 in every cell (by Poisson summation, the sum of the weights
+varies with y by 2 exp(-8 pi^2) < 1.1e-34 of itself). So a discrete Gaussian costs what a continuous
+one of variance s^2 - 4 does; the factors disappear in the margin below.
+
 Nothing here needs opendp, so that anybody can check a certificate.
 """
 
@@ -29,6 +43,7 @@ from kinfolk.privacy.amounts import round_down
 _EXACT = Context(prec=60, rounding=ROUND_HALF_EVEN, Emin=-999_999, Emax=999_999)
 # Far above what 60 digits and a last rounding to a float lose, far below what anybody notices.
 _MARGIN = Fraction(1, 10**12)
+_ROUNDING = 1e-12
 _LOG_ALPHA_RANGE = (-100.0, 100.0)
 
 
@@ -41,6 +56,8 @@ class Accounting(StrEnum):
 
     ZCDP = "zcdp"
     """The tight conversion, and selections at their bounded-range cost. The default."""
+    GAUSSIAN = "gaussian"
+    """Exact, where all that is bought is Gaussian noise: nothing can be selected."""
     PAPER = "paper"
     """The arithmetic of the paper: its lemma, and four times the cost for a selection."""
 
@@ -50,18 +67,21 @@ class Accounting(StrEnum):
         try:
             return cls(text)
         except ValueError:
-            choices = " or ".join(f"{one.value!r}" for one in cls)
-            raise KinfolkError(f"accounting is {text!r}. Choose {choices}.") from None
+            choices = ", ".join(f"{one.value!r}" for one in cls)
+            raise KinfolkError(f"accounting is {text!r}. Choose one of {choices}.") from None
 
 
 def rho_from(epsilon: float, delta: float, *, accounting: Accounting = Accounting.ZCDP) -> Fraction:
     """The largest budget rho, exact, that keeps the promise (epsilon, delta).
 
-    Guarantee: any rho-zCDP mechanism is (epsilon, delta)-DP for the same neighbours. The result is
-    rounded down, and checked with `delta_from` before it is returned.
+    Guarantee: any rho-zCDP mechanism is (epsilon, delta)-DP for the same neighbours; under
+    `gaussian`, any sequence of Gaussian measurements that cost rho together. The result is rounded
+    down, and checked with `delta_from` before it is returned.
 
     >>> float(rho_from(1.0, 1 / 197_512**2))  # doctest: +ELLIPSIS
     0.01239...
+    >>> float(rho_from(1.0, 1 / 197_512**2, accounting=Accounting.GAUSSIAN))  # doctest: +ELLIPSIS
+    0.01353...
     >>> float(rho_from(1.0, 1 / 197_512**2, accounting=Accounting.PAPER))  # doctest: +ELLIPSIS
     0.01004...
     """
@@ -94,6 +114,9 @@ def epsilon_from(
         cost = _decimal(rho)
         root = _EXACT.sqrt(_EXACT.multiply(cost, _EXACT.ln(Decimal(delta)).copy_negate()))
         return _float_above(_EXACT.add(cost, _EXACT.multiply(Decimal(2), root)))
+    if accounting is Accounting.GAUSSIAN:
+        # Delta falls as epsilon grows.
+        return _increasing_root(lambda e: delta - _gaussian_delta(math.sqrt(2 * rho), e))
     # The best alpha solves rho (alpha - 1)^2 + log(alpha) = log(1 / delta); the left side grows.
     cost_, target = float(rho), -math.log(delta)
     beta = _increasing_root(lambda b: cost_ * b * b + math.log1p(b) - target)
@@ -115,6 +138,8 @@ def delta_from(
     _check_epsilon(epsilon)
     if rho == 0:
         return 0.0
+    if accounting is Accounting.GAUSSIAN:
+        return _gaussian_delta(math.sqrt(2 * rho), epsilon)
     if accounting is Accounting.PAPER:
         cost = _decimal(rho)
         above = _EXACT.subtract(Decimal(epsilon), cost)
@@ -139,6 +164,9 @@ def _best_rho(epsilon: float, delta: float, accounting: Accounting) -> Decimal:
         )
         ratio = _EXACT.divide(Decimal(epsilon), roots)
         return _EXACT.multiply(ratio, ratio)
+    if accounting is Accounting.GAUSSIAN:
+        mu = _increasing_root(lambda m: _gaussian_delta(m, epsilon) - delta)
+        return _EXACT.divide(_EXACT.multiply(Decimal(mu), Decimal(mu)), Decimal(2))
     target = math.log(delta)
 
     def excess(beta: float) -> float:
@@ -152,6 +180,22 @@ def _best_rho(epsilon: float, delta: float, accounting: Accounting) -> Decimal:
     alpha, log_ratio = _alpha_terms(beta)
     spread = _EXACT.divide(_EXACT.subtract(_EXACT.ln(alpha), log_inverse), Decimal(beta))
     return _EXACT.divide(_EXACT.add(_EXACT.subtract(Decimal(epsilon), log_ratio), spread), alpha)
+
+
+def _gaussian_delta(mu: float, epsilon: float) -> float:
+    """The delta of a Gaussian mechanism whose neighbours lie mu standard deviations apart.
+
+    Rounded up: each term is taken for a part in 10^12 worse than it is, a thousand times what the
+    error function and its argument are off by.
+    """
+    near, far = epsilon / mu - mu / 2, epsilon / mu + mu / 2
+    if near < -8:
+        return 1.0
+    above = math.erfc(near / math.sqrt(2)) / 2 * (1 + _ROUNDING)
+    # exp(epsilon) Phi(-far) in logarithms: the one may overflow, the other underflow.
+    tail = math.erfc(far / math.sqrt(2)) / 2
+    below = math.exp(epsilon + math.log(tail)) * (1 - _ROUNDING) if tail > 0 else 0.0
+    return min(1.0, max(above - below, math.ulp(0.0)))
 
 
 def _log_delta(rho: Decimal, epsilon: Decimal, beta: float) -> Decimal:
@@ -168,7 +212,7 @@ def _alpha_terms(beta: float) -> tuple[Decimal, Decimal]:
 
 
 def _increasing_root(function: Callable[[float], float]) -> float:
-    """The beta = alpha - 1 > 0 where an increasing function crosses zero, by bisection on log."""
+    """The number above 0 where an increasing function crosses zero, by bisection on its log."""
     low, high = _LOG_ALPHA_RANGE
     for _ in range(80):
         middle = (low + high) / 2

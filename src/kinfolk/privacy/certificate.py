@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from importlib import metadata
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import kinfolk
@@ -121,14 +122,15 @@ def check_certificate(certificate: Mapping[str, Any]) -> list[str]:
 
 def _check(certificate: Mapping[str, Any]) -> list[str]:
     wrong: list[str] = []
-    paper = certificate["accounting"] == "paper"
-    if certificate["accounting"] not in ("zcdp", "paper"):
-        wrong.append(f"the accounting {certificate['accounting']!r} is unknown")
+    accounting = certificate["accounting"]
+    paper = accounting == "paper"
+    if accounting not in _DELTA:
+        raise ValueError(f"the accounting {accounting!r} is unknown")
     total = Fraction(certificate["torn"])
     if total < 0 or any(Fraction(spend["rho"]) <= 0 for spend in certificate["spends"]):
         wrong.append("an amount is negative, or a step is free")
     for position, spend in enumerate(certificate["spends"], start=1):
-        price = _price(spend, paper=paper)
+        price = _price(spend, accounting)
         stated = Fraction(spend["rho"])
         if spend["number"] != position:
             wrong.append(f"spend {position} has the number {spend['number']}")
@@ -144,8 +146,8 @@ def _check(certificate: Mapping[str, Any]) -> list[str]:
     if spent > rho:
         wrong.append(f"{float(spent):.6g} was spent of a budget of {float(rho):.6g}")
     epsilon, delta = float(certificate["epsilon"]), float(certificate["delta"])
-    reached = (_paper_delta if paper else _best_delta)(float(rho), epsilon)
-    if not reached <= delta * (1 + 1e-9):
+    reached = _DELTA[accounting](float(rho), epsilon)
+    if not reached <= delta * (1 + 1e-6):
         wrong.append(
             f"rho = {float(rho):.6g} gives delta = {reached:.3g} at epsilon = {epsilon}, "
             f"more than the promised {delta:.3g}"
@@ -157,14 +159,18 @@ def _check(certificate: Mapping[str, Any]) -> list[str]:
     return wrong
 
 
-def _price(spend: Mapping[str, Any], *, paper: bool) -> Fraction:
+def _price(spend: Mapping[str, Any], accounting: str) -> Fraction:
     """What a spend costs, from first principles."""
     if spend["mechanism"] == "gaussian":
-        return Fraction(spend["squared_sensitivity"]) / (2 * Fraction(spend["sigma"]) ** 2)
-    if spend["mechanism"] == "exponential":
+        # Exact accounting for the discrete Gaussian leaves a variance of 4 out.
+        variance = Fraction(spend["sigma"]) ** 2 - (4 if accounting == "gaussian" else 0)
+        if variance <= 0:
+            raise ValueError(f"sigma = {spend['sigma']} is too small for its accounting")
+        return Fraction(spend["squared_sensitivity"]) / (2 * variance)
+    if spend["mechanism"] == "exponential" and accounting != "gaussian":
         range_bound = 2 * Fraction(spend["sensitivity"]) / Fraction(spend["scale"])
-        return range_bound**2 / (2 if paper else 8)
-    raise ValueError(f"{spend['mechanism']!r} is no mechanism")
+        return range_bound**2 / (2 if accounting == "paper" else 8)
+    raise ValueError(f"{spend['mechanism']!r} has no price under {accounting!r} accounting")
 
 
 def _paper_delta(rho: float, epsilon: float) -> float:
@@ -187,6 +193,18 @@ def _best_delta(rho: float, epsilon: float) -> float:
         best = min(grid, key=log_delta)
         low, high = best - 2 * step, best + 2 * step
     return math.exp(min(log_delta(best), 0.0))
+
+
+def _gaussian_delta(rho: float, epsilon: float) -> float:
+    """The delta of one Gaussian mechanism with mu^2 = 2 rho."""
+    normal, mu = NormalDist(), math.sqrt(2 * rho)
+    return normal.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * normal.cdf(
+        -mu / 2 - epsilon / mu
+    )
+
+
+_DELTA = {"zcdp": _best_delta, "gaussian": _gaussian_delta, "paper": _paper_delta}
+"""How each accounting turns rho and epsilon into delta."""
 
 
 def certificate_text(certificate: Mapping[str, Any]) -> str:
@@ -214,7 +232,7 @@ def certificate_rows(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
         *(("Public", line) for line in certificate["public"]),
         *(("Unprotected", line) for line in certificate.get("unprotected", ())),
         ("Domain", _domain_text(certificate["domain"])),
-        ("Budget", f"rho = {float(rho):.6g} ({_accounting_text(certificate['accounting'])})"),
+        ("Budget", f"rho = {float(rho):.6g} ({accounting_text(certificate['accounting'])})"),
         ("Spent", f"rho = {float(spent):.6g}, in {len(certificate['spends'])} steps"),
     ]
     if lost or Fraction(certificate["torn"]):
@@ -229,7 +247,10 @@ def _domain_text(domain: str) -> str:
     return "DRAFTED FROM THE DATA and not confirmed: the domain itself leaks"
 
 
-def _accounting_text(accounting: str) -> str:
-    if accounting == "paper":
-        return "the paper's accounting, and its sensitivities"
-    return "zero-concentrated differential privacy"
+def accounting_text(accounting: str) -> str:
+    """An accounting in words."""
+    return {
+        "zcdp": "zero-concentrated differential privacy",
+        "gaussian": "Gaussian differential privacy",
+        "paper": "the paper's accounting, and its sensitivities",
+    }[accounting]

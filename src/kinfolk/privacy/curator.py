@@ -169,7 +169,7 @@ class Curator:
         chosen = tuple(int(block) for block in blocks)
         bound = self.charges.together(chosen)
         cells = [self.__cells(block) for block in chosen]
-        noise = Gaussian.for_rho(rho, squared_sensitivity=bound.l2_squared)
+        noise = self.__noise(rho, bound.l2_squared)
         return self.__buy_cells(chosen, cells, noise, step)
 
     def measure_query(self, query: int, *, rho: Fraction | float, step: str) -> Measurement:
@@ -181,7 +181,7 @@ class Curator:
         block = self.workload.block_of(query)
         level = self.workload.blocks[block].level
         single = self.__shared.get(level, self.charges.of(block).single)
-        noise = Gaussian.for_rho(rho, squared_sensitivity=single**2)
+        noise = self.__noise(rho, single**2)
         return self.__buy_cells((block,), [slice(query, query + 1)], noise, step)
 
     def measure_people(self, *, rho: Fraction | float, step: str) -> int:
@@ -194,7 +194,7 @@ class Curator:
             return self.people
         sizes = self.workload.schema.sizes
         spread = max(sizes[-1] - sizes[0], 1)
-        noise = Gaussian.for_rho(rho, squared_sensitivity=spread**2)
+        noise = self.__noise(rho, spread**2)
         values, _ = self.__buy(lambda: self.__people, 1, noise, step)
         # A group has at least one member, and no more than the schema allows.
         return min(max(int(values[0]), self.groups * sizes[0]), self.groups * sizes[-1])
@@ -295,6 +295,10 @@ class Curator:
 
     def __cells(self, block: int) -> slice:
         return slice(self.workload.offsets[block], self.workload.offsets[block + 1])
+
+    def __noise(self, rho: Fraction | float, squares: int | Fraction) -> Gaussian:
+        accounting = self.terms.accounting
+        return Gaussian.for_rho(rho, squared_sensitivity=squares, accounting=accounting)
 
     def __factors(self, multipliers: Mapping[str, int] | None) -> Ints:
         given = multipliers or {}

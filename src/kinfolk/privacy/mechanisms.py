@@ -21,25 +21,48 @@ from kinfolk.errors import KinfolkError
 from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.amounts import round_down, round_up
 
+GRID = 4
+"""Of the variance of a discrete Gaussian, so much does not count under `gaussian` accounting: it
+hides that the noise is on a grid of whole numbers (`privacy.accounting` says how)."""
 
-def gaussian_rho(squared_sensitivity: int | Fraction, sigma: float) -> Fraction:
+
+def gaussian_rho(
+    squared_sensitivity: int | Fraction, sigma: float, *, accounting: Accounting = Accounting.ZCDP
+) -> Fraction:
     """The cost of Gaussian noise: sensitivity^2 / (2 sigma^2), rounded up to an exact amount.
 
-    >>> gaussian_rho(2, 4.0)
-    Fraction(1, 16)
+    Under `gaussian` accounting, 4 of the variance do not count.
+
+    >>> gaussian_rho(2, 4.0), gaussian_rho(2, 4.0, accounting=Accounting.GAUSSIAN)
+    (Fraction(1, 16), Fraction(1, 12))
     """
     square = _positive(squared_sensitivity, "squared_sensitivity")
-    return round_up(square / (2 * _scale(sigma, "sigma") ** 2))
+    variance = _scale(sigma, "sigma") ** 2 - _grid(accounting)
+    if variance <= 0:
+        raise KinfolkError(
+            f"sigma is {sigma!r}. Under gaussian accounting it must be above {GRID**0.5:g}; zcdp "
+            "accounting has no such limit."
+        )
+    return round_up(square / (2 * variance))
 
 
-def sigma_for(rho: Fraction | float, *, squared_sensitivity: int | Fraction) -> float:
+def sigma_for(
+    rho: Fraction | float,
+    *,
+    squared_sensitivity: int | Fraction,
+    accounting: Accounting = Accounting.ZCDP,
+) -> float:
     """The smallest sigma whose exact cost is at most rho.
 
     >>> sigma_for(Fraction(1, 16), squared_sensitivity=2)
     4.0
     """
     square = _positive(squared_sensitivity, "squared_sensitivity")
-    return _smallest_scale(square / 2, rho)
+    return _smallest_scale(square / 2, rho, free=_grid(accounting))
+
+
+def _grid(accounting: Accounting) -> int:
+    return GRID if accounting is Accounting.GAUSSIAN else 0
 
 
 def selection_rho(
@@ -78,6 +101,11 @@ def selection_factor(accounting: Accounting) -> Fraction:
     >>> selection_factor(Accounting.PAPER)
     Fraction(1, 2)
     """
+    if accounting is Accounting.GAUSSIAN:
+        raise KinfolkError(
+            "accounting is 'gaussian', which covers measurements alone, and this step selects. "
+            "Choose the accounting 'zcdp'."
+        )
     return Fraction(1, 2) if accounting is Accounting.PAPER else Fraction(1, 8)
 
 
@@ -86,7 +114,8 @@ class Gaussian:
     """Discrete Gaussian noise on a vector of integer counts.
 
     Guarantee: if neighbours' count vectors differ by at most sqrt(squared_sensitivity) in L2, the
-    noisy vector costs `rho()`, whatever its length (Canonne, Kamath and Steinke, 2020).
+    noisy vector costs `rho()`, whatever its length (Canonne, Kamath and Steinke, 2020; up to 10^12
+    cells under `gaussian` accounting).
 
     >>> noise = Gaussian.for_rho(Fraction(1, 16), squared_sensitivity=2)
     >>> noise.sigma, noise.rho()
@@ -103,15 +132,20 @@ class Gaussian:
         _scale(self.sigma, "sigma")
 
     @classmethod
-    def for_rho(cls, rho: Fraction | float, *, squared_sensitivity: int | Fraction) -> Gaussian:
+    def for_rho(
+        cls,
+        rho: Fraction | float,
+        *,
+        squared_sensitivity: int | Fraction,
+        accounting: Accounting = Accounting.ZCDP,
+    ) -> Gaussian:
         """The least noise that costs at most rho."""
-        sigma = sigma_for(rho, squared_sensitivity=squared_sensitivity)
+        sigma = sigma_for(rho, squared_sensitivity=squared_sensitivity, accounting=accounting)
         return cls(squared_sensitivity=squared_sensitivity, sigma=sigma)
 
     def rho(self, accounting: Accounting = Accounting.ZCDP) -> Fraction:
-        """The exact cost; every accounting agrees on it."""
-        del accounting
-        return gaussian_rho(self.squared_sensitivity, self.sigma)
+        """The exact cost."""
+        return gaussian_rho(self.squared_sensitivity, self.sigma, accounting=accounting)
 
     def describe(self) -> dict[str, str | float]:
         """What a ledger or a certificate writes down: `mechanism_from` reads it back."""
@@ -233,17 +267,18 @@ def round_shares(
     )
 
 
-def _smallest_scale(numerator: Fraction, rho: Fraction | float) -> float:
-    """The smallest float s with numerator / s^2 <= rho, both taken on the grid of amounts."""
+def _smallest_scale(numerator: Fraction, rho: Fraction | float, *, free: int = 0) -> float:
+    """The smallest float s with numerator / (s^2 - free) <= rho, on the grid of amounts."""
     granted = round_down(rho) if math.isfinite(rho) else Fraction(0)
     if granted <= 0:
         raise KinfolkError(
             f"rho is {float(rho)!r}, too little to buy anything. Raise epsilon or buy fewer things."
         )
-    scale = math.sqrt(numerator / granted)
-    while numerator / Fraction(scale) ** 2 > granted:
+    needed = numerator / granted + free
+    scale = math.sqrt(needed)
+    while Fraction(scale) ** 2 < needed:
         scale = math.nextafter(scale, math.inf)
-    while numerator / Fraction(below := math.nextafter(scale, 0)) ** 2 <= granted:
+    while Fraction(below := math.nextafter(scale, 0)) ** 2 >= needed:
         scale = below
     return scale
 

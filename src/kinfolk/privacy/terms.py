@@ -18,7 +18,7 @@ from kinfolk.queries.units import Unit, UnitTerms
 class Terms:
     """What a budget promises, to whom, and by which arithmetic.
 
-    Guarantee: a `Terms` only exists if rho-zCDP implies (epsilon, delta)-DP under its accounting.
+    Guarantee: a `Terms` only exists if its accounting makes a budget of rho (epsilon, delta)-DP.
 
     >>> unit = Unit.parse("household").within(max_size=9)
     >>> terms = Terms.promise(epsilon=1.0, delta=1e-9, unit=unit, private=True)

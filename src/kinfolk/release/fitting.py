@@ -17,6 +17,7 @@ from kinfolk.data.tables import TableLike
 from kinfolk.errors import KinfolkError
 from kinfolk.methods.method import Method, Progress, Training, silent
 from kinfolk.privacy.account import OverspendError, read_account
+from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.certificate import certificate_of
 from kinfolk.privacy.curator import Curator, Promise
 from kinfolk.privacy.opendp_bridge import opendp
@@ -121,6 +122,32 @@ def fit(
         ending=ending,
         counting_seconds=counted - start,
         fitting_seconds=time.perf_counter() - counted,
+    )
+
+
+def promised(
+    schema: Schema,
+    method: Method,
+    *,
+    unit: str,
+    epsilon: float,
+    delta: float,
+    accounting: str | None = None,
+    seed: int | None = None,
+) -> Promise:
+    """A promise in the words of a user; the method knows the tightest accounting for itself."""
+    chosen = method.accounting if accounting is None else Accounting.parse(accounting)
+    if chosen is Accounting.GAUSSIAN and method.accounting is not chosen:
+        raise KinfolkError(
+            f"accounting is 'gaussian', which covers measurements alone, and {method.name} also "
+            "selects. Choose the accounting 'zcdp'."
+        )
+    return Promise(
+        unit=parse_unit(schema, unit),
+        epsilon=epsilon,
+        delta=delta,
+        accounting=chosen,
+        seed=checked_seed(seed),
     )
 
 

@@ -180,6 +180,7 @@ def _marginal_sigmas(
         weights=weights,
         charges=Charges(asked, promise.unit, promise.accounting, weights=weights),
         rho=rho,
+        accounting=promise.accounting,
         groups=groups,
         people=people if promise.unit is Unit.INDIVIDUAL else None,
     )

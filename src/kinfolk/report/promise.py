@@ -8,15 +8,10 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from kinfolk.privacy.certificate import check_certificate
+from kinfolk.privacy.certificate import accounting_text, check_certificate
 from kinfolk.report.html import Html, join, tag
 from kinfolk.report.sections import note, section
 from kinfolk.report.tables import Cell, Heading, facts, table
-
-ACCOUNTING = {
-    "zcdp": "zero-concentrated differential privacy",
-    "paper": "the paper's accounting, and its sensitivities",
-}
 
 SPENDS = 200
 """Steps listed one by one."""
@@ -99,7 +94,7 @@ def _facts(certificate: Mapping[str, Any]) -> Html:
                 else tag("strong", "drafted from the data and not confirmed: it leaks"),
             ),
             ("Spent", f"rho = {spent:.4g} of {budget:.4g}"),
-            ("Accounting", ACCOUNTING[certificate["accounting"]]),
+            ("Accounting", accounting_text(certificate["accounting"])),
             ("Steps", steps),
             ("Made with", ", ".join(f"{name} {version}" for name, version in versions.items())),
         ]
