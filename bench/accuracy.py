@@ -202,7 +202,7 @@ def perform(run: Run, data: Data, components: int) -> dict[str, float]:
 def fitted(run: Run, data: Data, method: Method, rng: np.random.Generator) -> Any:
     unit = Unit.GROUP if run.unit == "household" else Unit.INDIVIDUAL
     asked = method.asks(data.workload)
-    weights = workload_weights(asked) if method.size_weighted(unit) else None
+    weights = workload_weights(asked, unit) if method.size_weighted else None
     counter = Counter(asked, weights=weights)
     counter.add(data.encoded)
     accounting = Accounting.PAPER if run.method == "paper" else method.accounting

@@ -106,7 +106,7 @@ def test_a_resumed_run_ends_where_an_uninterrupted_one_does(tmp_path: Path, name
 
 
 def test_weighted_counts_are_refused(tmp_path: Path) -> None:
-    weights = workload_weights(WORKLOAD)
+    weights = workload_weights(WORKLOAD, Unit.GROUP)
     with (
         curator(tmp_path, Unit.GROUP, weights=weights) as gate,
         pytest.raises(KinfolkError, match="Count without weights"),

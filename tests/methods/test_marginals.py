@@ -16,7 +16,9 @@ from kinfolk.methods.mixture_fit import Measured, MixtureFit, joined, worthwhile
 from kinfolk.models.engine.plan import Plan
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
+from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.certificate import certificate_of, check_certificate
+from kinfolk.privacy.charges import Charges
 from kinfolk.privacy.curator import Curator, Promise
 from kinfolk.queries.counting import Counter, count
 from kinfolk.queries.orders import order_of, with_lower_orders
@@ -59,9 +61,7 @@ def curator(
     folder: Path, unit: Unit, *, method: Marginals, epsilon: float = 2.0, data: object = DATA
 ) -> Curator:
     asked = method.asks(WORKLOAD)
-    counter = Counter(
-        asked, weights=workload_weights(asked) if method.size_weighted(unit) else None
-    )
+    counter = Counter(asked, weights=workload_weights(asked, unit))
     counter.add(data)
     promise = Promise(unit=unit, epsilon=epsilon, delta=1e-8, seed=11)
     return Curator(counter, promise=promise, ledger=folder / "ledger.jsonl")
@@ -142,6 +142,31 @@ def test_groups_and_people_are_asked_together(tmp_path: Path) -> None:
     assert offer.squares(bought.blocks) <= sets * 2 * 2520**2
 
 
+def test_derived_attributes_cost_a_person_no_more_than_others(tmp_path: Path) -> None:
+    """One member's change may move the whole group there: its size is weighted away."""
+    derived = Schema.from_text(
+        SCHEMA.to_yaml().replace("values: [0, 1, 2]}", "values: [0, 1, 2], derived: true}", 1)
+    )
+    noise = {}
+    for schema in (SCHEMA, derived):
+        workload = SMALL.asks(Workload.of(schema))
+        counter = Counter(workload, weights=workload_weights(workload, Unit.INDIVIDUAL))
+        counter.add(replace(DATA, schema=schema))
+        promise = Promise(unit=Unit.INDIVIDUAL, epsilon=2.0, delta=1e-8, seed=11)
+        ledger = tmp_path / f"{len(noise)}.jsonl"
+        with Curator(counter, promise=promise, ledger=ledger) as gate:
+            offer = Offer.of(gate)
+            bought = shopping_list(offer)
+            noise[schema is derived] = max(offer.sigma(one) for one in bought)
+            assert sum(one.share for one in bought) == 1
+            twice = offer.charges.together(bought[0].blocks)
+            assert twice.l2_squared <= 2 * 2520**2 * len(bought[0].blocks)
+    assert noise[True] < 1.5 * noise[False]
+    # Unweighted, a block of people is charged for the largest group.
+    plain = Charges(SMALL.asks(Workload.of(derived)), Unit.INDIVIDUAL, Accounting.GAUSSIAN)
+    assert max(one.l2_squared for one in plain.alone) == 2 * 3**2
+
+
 def test_portions_keep_twins_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kinfolk.methods.marginals.PORTION", 20)
     with curator(tmp_path, Unit.GROUP, method=SMALL) as gate:
@@ -172,7 +197,7 @@ def test_attribute_sets_of_any_size_are_bought(tmp_path: Path) -> None:
 def test_sizes_are_bought_where_weights_hide_them(tmp_path: Path) -> None:
     asked = Workload.of(SCHEMA, k=1, attributes=["sex"], levels=["individual"])
     everything = SMALL.asks(asked)
-    counter = Counter(everything, weights=workload_weights(everything))
+    counter = Counter(everything, weights=workload_weights(everything, Unit.GROUP))
     pairs = replace(DATA, group=DATA.group[:3900], offsets=np.arange(3901) * 2)
     pairs = replace(pairs, individual=DATA.individual[: pairs.offsets[-1]])
     alone = replace(DATA, group=DATA.group[:100], offsets=np.arange(101))

@@ -17,6 +17,7 @@ from kinfolk.models.engine.selection import Selection
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
 from kinfolk.queries.sensitivity import workload_weights
+from kinfolk.queries.units import Unit
 from kinfolk.queries.workload import Query, Workload
 from kinfolk.schema import Attribute, Categorical, Schema
 from obvious import group_matches, matches, relation_count
@@ -131,7 +132,7 @@ def test_rates_equal_enumeration(k: int, roles: bool, data: st.DataObject) -> No
     schema = tiny(data.draw(schemas(k=k, roles=roles)))
     model = data.draw(models(schema))
     workload = Workload.of(schema)
-    weights = data.draw(st.sampled_from([None, workload_weights(workload)]))
+    weights = data.draw(st.sampled_from([None, workload_weights(workload, Unit.GROUP)]))
     scale = 1 if weights is None else 2520
     rates = model.rates(workload, weights=weights)
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))

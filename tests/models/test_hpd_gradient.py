@@ -14,6 +14,7 @@ from kinfolk.models.engine.selection import Selection
 from kinfolk.models.hpd import HPD, Questions
 from kinfolk.models.layout import Layout
 from kinfolk.queries.sensitivity import workload_weights
+from kinfolk.queries.units import Unit
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
 
@@ -65,7 +66,7 @@ def differences(
 def test_gradients_equal_differences(text: str, scheme: object, weighted: bool) -> None:
     schema = Schema.from_text(text)
     layout, workload = Layout.of(schema, scheme=scheme), Workload.of(schema)  # type: ignore[arg-type]
-    weights = workload_weights(workload) if weighted else None
+    weights = workload_weights(workload, Unit.GROUP) if weighted else None
     scale = 2520 if weighted else 1
     rng = np.random.default_rng(5)
     model = HPD.random(layout, 3, rng)
@@ -103,7 +104,7 @@ def test_shares_are_pulled_by_the_mean_size_and_by_logits() -> None:
 def test_single_queries_are_blocks_with_one_pull(text: str, scheme: object, weighted: bool) -> None:
     schema = Schema.from_text(text)
     layout, workload = Layout.of(schema, scheme=scheme), Workload.of(schema)  # type: ignore[arg-type]
-    weights = workload_weights(workload) if weighted else None
+    weights = workload_weights(workload, Unit.GROUP) if weighted else None
     rng = np.random.default_rng(7)
     model = HPD.random(layout, 150, rng)
     plan = Plan.of(layout, workload, weights=weights)

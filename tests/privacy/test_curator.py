@@ -44,7 +44,7 @@ EXACT = count(DATA, WORKLOAD)
 def curator(
     folder: Path, *, unit: Unit = Unit.GROUP, seed: int | None = 1, weighted: bool = False
 ) -> Curator:
-    counter = Counter(WORKLOAD, weights=workload_weights(WORKLOAD) if weighted else None)
+    counter = Counter(WORKLOAD, weights=workload_weights(WORKLOAD, unit) if weighted else None)
     counter.add(DATA)
     promise = Promise(unit=unit, epsilon=2.0, delta=1e-6, seed=seed)
     return Curator(counter, promise=promise, ledger=folder / "ledger.jsonl")

@@ -75,7 +75,7 @@ def check(workload: Workload, old: Encoded, new: Encoded, unit: Unit, weights: W
 def test_a_replaced_group_stays_within_bounds(schema: Schema, seed: int, weighted: bool) -> None:
     rng = np.random.default_rng(seed)
     workload = Workload.of(schema)
-    weights = workload_weights(workload) if weighted else None
+    weights = workload_weights(workload, Unit.GROUP) if weighted else None
     old, new = one_group(schema, rng), one_group(schema, rng)
     assert check(workload, old, new, Unit.GROUP, weights)
 
@@ -86,7 +86,7 @@ def test_a_replaced_group_stays_within_bounds(schema: Schema, seed: int, weighte
 def test_a_changed_person_stays_within_bounds(schema: Schema, seed: int, weighted: bool) -> None:
     rng = np.random.default_rng(seed)
     workload = Workload.of(schema)
-    weights = workload_weights(workload) if weighted else None
+    weights = workload_weights(workload, Unit.INDIVIDUAL) if weighted else None
     old = one_group(schema, rng)
     new = change_person(old, int(rng.integers(old.people)), rng)
     assert check(workload, old, new, Unit.INDIVIDUAL, weights)
@@ -205,7 +205,7 @@ def test_size_weights_make_the_household_nearly_free(level: str) -> None:
     """Weighted, a whole group moves any marginal by sqrt(2) units; some pair attains it."""
     schema = family_schema()
     workload = Workload.of(schema, sets=[["a"]], levels=[level])
-    weights = workload_weights(workload)
+    weights = workload_weights(workload, Unit.GROUP)
     (bound,) = workload_sensitivities(workload, Unit.GROUP, weights=weights)
     (reached,) = largest_change(schema, Unit.GROUP, workload, weights)
     unit = 2 * 2520**2
@@ -220,7 +220,7 @@ def test_twins_cost_no_more_than_one(cells: int) -> None:
     few = replace(schema.individual_attributes["a"], values=range(cells))
     schema = replace(schema, individual=replace(schema.individual, attributes={"a": few}))
     workload = Workload.of(schema, sets=[["a"]], levels=["group", "individual"])
-    weights = workload_weights(workload)
+    weights = workload_weights(workload, Unit.GROUP)
     ((pair, both),) = twin_sensitivities(workload, Unit.GROUP, weights=weights).items()
     assert pair == (0, 1)
     unit = 2 * 2520**2
@@ -244,7 +244,7 @@ def test_twins_cost_no_more_than_one(cells: int) -> None:
 def test_the_bound_on_twins_is_attained(weighted: bool) -> None:
     schema = family_schema()
     workload = Workload.of(schema, sets=[["a"]], levels=["group", "individual"])
-    weights = workload_weights(workload) if weighted else None
+    weights = workload_weights(workload, Unit.GROUP) if weighted else None
     (both,) = twin_sensitivities(workload, Unit.GROUP, weights=weights).values()
     answers = [count(group, workload, weights=weights) for group in patterns(schema)]
     changes = [((a - b) ** 2).sum() for a, b in itertools.combinations(answers, 2)]

@@ -35,6 +35,7 @@ from kinfolk.privacy.charges import Charges
 from kinfolk.privacy.curator import Curator
 from kinfolk.privacy.mechanisms import sigma_for
 from kinfolk.queries.orders import order_of, parts_of, with_lower_orders, with_sizes
+from kinfolk.queries.sensitivity import moves_whole_groups
 from kinfolk.queries.units import Unit
 from kinfolk.queries.workload import Block, Workload
 
@@ -88,9 +89,10 @@ class Marginals:
         """It measures and selects nothing, so the exact accounting for Gaussian noise holds."""
         return Accounting.GAUSSIAN
 
-    def size_weighted(self, unit: Unit) -> bool:
+    @property
+    def size_weighted(self) -> bool:
         """Weights make a whole group as cheap to protect as one member."""
-        return unit is Unit.GROUP
+        return True
 
     def asks(self, workload: Workload) -> Workload:
         """All orders are counted; which are bought depends on how many groups there are.
@@ -111,6 +113,8 @@ class Offer:
 
     workload: Workload
     """All marginals of all orders."""
+    unit: Unit
+    """Whom the noise protects."""
     weights: npt.NDArray[np.int64]
     """(blocks, sizes + 1) what a group of each size adds."""
     charges: Charges
@@ -128,6 +132,7 @@ class Offer:
         """What a curator offers."""
         return cls(
             workload=curator.workload,
+            unit=curator.unit,
             weights=curator.weights,
             charges=curator.charges,
             rho=curator.terms.rho,
@@ -136,10 +141,9 @@ class Offer:
             people=curator.people,
         )
 
-    @property
-    def weighted(self) -> bool:
-        """Whether groups count by their size."""
-        return bool((self.weights[:, self.workload.schema.sizes.start :] != 1).any())
+    def whole(self, block: int) -> bool:
+        """Whether the unit can move whole groups in a block, which are then weighted by size."""
+        return moves_whole_groups(self.workload.schema, self.workload.blocks[block], self.unit)
 
     def sigma(self, purchase: Purchase) -> float:
         """The standard deviation of the noise on a cell, in groups or people."""
@@ -196,26 +200,30 @@ def _distinct(offer: Offer) -> list[int]:
     kept: dict[object, int] = {}
     for at, block in enumerate(offer.workload.blocks):
         alone = not block.individual and not block.relative
-        level = "either" if alone and offer.weighted else (block.level, block.relation)
+        level = "either" if alone and offer.whole(at) else (block.level, block.relation)
         kept.setdefault((level, block.group, block.individual, block.relative), at)
     return sorted(kept.values())
 
 
 def _purchases(offer: Offer, chosen: Sequence[int]) -> list[Purchase]:
-    """One noise for all of a level, in portions that are bought one by one.
+    """What is bought with one noise, in portions that are bought one by one.
 
-    Weighted, what is asked of groups and of people is cheaper together, so it is bought together.
+    The blocks of a level share its budget evenly. Where whole groups can move, what is asked of
+    groups and of people is cheaper together, so it is bought together, for the budgets of both.
     """
     blocks = offer.workload.blocks
-    own: dict[str, list[int]] = {}
-    for at in chosen:
-        level = blocks[at].level
-        own.setdefault("both" if offer.weighted and level != "relation" else level, []).append(at)
-    asked = {level: _pressure(offer, one) for level, one in own.items()}
+    levels = [blocks[at].level for at in chosen]
+    first = dict(zip(reversed(levels), reversed(chosen), strict=True))
+    pressure = {level: _pressure(offer, blocks[at]) for level, at in first.items()}
+    each = {level: pressure[level] / levels.count(level) for level in first}
+    alike: dict[str, list[int]] = {}
+    for at, level in zip(chosen, levels, strict=True):
+        bought = "both" if level != "relation" and offer.whole(at) else level
+        alike.setdefault(bought, []).append(at)
     found: list[Purchase] = []
-    for level, one in own.items():
-        share = asked[level] / sum(asked.values())
-        portions = _portions(_sets(offer, one), [blocks[at].cells for at in range(len(blocks))])
+    for own in alike.values():
+        share = sum((each[blocks[at].level] for at in own), Fraction(0)) / sum(pressure.values())
+        portions = _portions(_sets(offer, own), [block.cells for block in blocks])
         squares = [offer.squares(portion) for portion in portions]
         found += [
             Purchase(blocks=portion, share=share * Fraction(square, sum(squares)))
@@ -234,17 +242,16 @@ def _sets(offer: Offer, chosen: Sequence[int]) -> list[tuple[int, ...]]:
     return [tuple(one) for one in found.values()]
 
 
-def _pressure(offer: Offer, chosen: Sequence[int]) -> Fraction:
-    """How much of the budget some levels ask for, beside the others.
+def _pressure(offer: Offer, block: Block) -> Fraction:
+    """How much of the budget a block's level asks for, beside the others.
 
     The sum of errors as shares is least if budgets go by the two-thirds power of what one count is
     worth.
     """
-    weights = {offer.workload.blocks[at].level: offer.workload.blocks[at].weight for at in chosen}
     worth = 1.0
-    if offer.people is not None and "group" not in weights and not offer.weighted:
+    if offer.people is not None and block.level != "group":
         worth = offer.groups / offer.people
-    return Fraction(sum(weights.values()) * worth ** (2 / 3)).limit_denominator(10**6)
+    return Fraction(block.weight * worth ** (2 / 3)).limit_denominator(10**6)
 
 
 def _portions(sets: Sequence[tuple[int, ...]], cells: Sequence[int]) -> list[tuple[int, ...]]:

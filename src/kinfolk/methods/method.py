@@ -12,7 +12,6 @@ from kinfolk.models.histogram import Histogram
 from kinfolk.models.hpd import HPD
 from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.curator import Curator
-from kinfolk.queries.units import Unit
 from kinfolk.queries.workload import Workload
 
 Model: TypeAlias = HPD | Histogram
@@ -54,8 +53,9 @@ class Method(Protocol):
     def accounting(self) -> Accounting:
         """The tightest accounting that covers what it buys."""
 
-    def size_weighted(self, unit: Unit) -> bool:
-        """Whether the curator should count members and groups by weights of their size."""
+    @property
+    def size_weighted(self) -> bool:
+        """Whether groups count by weights of their size, where a unit can move whole ones."""
 
     def asks(self, workload: Workload) -> Workload:
         """What the curator should count, for a workload that the model is to answer."""

@@ -17,7 +17,6 @@ from kinfolk.methods.method import Model, Progress, silent
 from kinfolk.models.gen import jax_library
 from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.curator import Curator
-from kinfolk.queries.units import Unit
 from kinfolk.queries.workload import Workload
 
 
@@ -55,7 +54,8 @@ class AdaptiveMethod:
         """It selects queries, which only zCDP has a price for."""
         return Accounting.ZCDP
 
-    def size_weighted(self, unit: Unit) -> bool:
+    @property
+    def size_weighted(self) -> bool:
         """The paper asks plain queries."""
         return False
 

@@ -39,9 +39,14 @@ class Charges:
         """`weights` is what a group of each size adds, (blocks, sizes + 1)."""
         charged = charged_workload(workload, accounting)
         every = workload_sensitivities(charged, unit, weights=weights)
+        one = [1] * len(every) if weights is None else weights.max(axis=1).tolist()
         self.alone = tuple(
-            Sensitivity(single=max(b.single, 1), l1=max(b.l1, 1), l2_squared=max(b.l2_squared, 1))
-            for b in every
+            Sensitivity(
+                single=max(bound.single, count),
+                l1=max(bound.l1, count),
+                l2_squared=max(bound.l2_squared, count**2),
+            )
+            for bound, count in zip(every, one, strict=True)
         )
         """Block by block."""
         self._twins = twin_sensitivities(charged, unit, weights=weights)

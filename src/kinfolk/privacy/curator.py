@@ -136,7 +136,7 @@ class Curator:
 
         Files are streamed in bounded memory, whatever their size and the order of their rows.
         """
-        weights = workload_weights(workload) if size_weighted else None
+        weights = workload_weights(workload, promise.unit) if size_weighted else None
         paths = {name: one for name, one in tables.items() if isinstance(one, str | Path)}
         if len(paths) == len(tables):
             counter = count_files(workload, paths, weights=weights)

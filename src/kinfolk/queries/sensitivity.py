@@ -64,7 +64,7 @@ def sensitivity(
     >>> sensitivity(schema, married, Unit.GROUP).single, married.relation
     (2, 'married_to')
     """
-    whole = unit is Unit.GROUP or _touches_derived(schema, block)
+    whole = moves_whole_groups(schema, block, unit)
     found: list[Sensitivity] = []
     for composition in schema.compositions:
         weight = 1 if weights is None else int(weights[sum(composition)])
@@ -118,7 +118,7 @@ def twin_sensitivities(
     found: dict[tuple[int, int], Sensitivity] = {}
     for pair in twins(workload):
         blocks, rows = [workload.blocks[at] for at in pair], weights[list(pair)]
-        if unit is not Unit.GROUP and not _touches_derived(schema, blocks[0]):
+        if not moves_whole_groups(schema, blocks[0], unit):
             continue
         cells = blocks[0].individual_cells
         key = (min(cells, schema.size_limit), rows.tobytes())
@@ -195,6 +195,15 @@ def _twin_shares(size: int, cells: int) -> tuple[Fraction, Fraction]:
     return 1 - size**2 * individual, individual
 
 
+def moves_whole_groups(schema: Schema, block: Block, unit: Unit) -> bool:
+    """Whether a change of one unit can move all that a group adds to the block.
+
+    So it is if the unit is the group, and if one of the block's group attributes is computed from
+    the members: with one of them, the whole group may change its place.
+    """
+    return unit is Unit.GROUP or _touches_derived(schema, block)
+
+
 def _touches_derived(schema: Schema, block: Block) -> bool:
     """Whether a group attribute of the block is computed from the members."""
     attributes = list(schema.group_attributes.values())
@@ -253,15 +262,22 @@ def workload_sensitivities(
     return found
 
 
-def workload_weights(workload: Workload) -> npt.NDArray[np.int64]:
-    """The size weights of every block: (blocks, sizes + 1) integers."""
+def workload_weights(workload: Workload, unit: Unit) -> npt.NDArray[np.int64]:
+    """The size weights of every block: (blocks, sizes + 1) integers, 2520 for one.
+
+    Only where whole groups move do sizes weigh differently.
+    """
+    schema = workload.schema
+    plain = np.zeros(schema.size_limit + 1, np.int64)
+    plain[list(schema.sizes)] = WEIGHT_SCALE
     paired = {at for pair in twins(workload) for at in pair}
     known: dict[object, npt.NDArray[np.int64]] = {}
     rows: list[npt.NDArray[np.int64]] = []
     for at, block in enumerate(workload.blocks):
-        kind = (_kind(workload.schema, block), at in paired)
+        kind = (_kind(schema, block), at in paired)
         if kind not in known:
-            known[kind] = size_weights(workload.schema, block, twin=at in paired)
+            whole = moves_whole_groups(schema, block, unit)
+            known[kind] = size_weights(schema, block, twin=at in paired) if whole else plain
         rows.append(known[kind])
     return np.array(rows)
 

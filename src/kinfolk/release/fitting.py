@@ -93,7 +93,7 @@ def fit(
         method.asks(Workload.of(schema)),
         promise=promise,
         ledger=ledger,
-        size_weighted=method.size_weighted(promise.unit),
+        size_weighted=method.size_weighted,
         run=run,
     )
     progress("counting", 1, 1)

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-
 from kinfolk.errors import KinfolkError
 from kinfolk.methods.adaptive import PEOPLE_SHARE
 from kinfolk.methods.marginals import Marginals, Offer, shopping_list
@@ -170,13 +168,10 @@ def _marginal_sigmas(
 ) -> list[float] | None:
     """The same for whole marginals; None if those of the workload are too noisy to be bought."""
     asked = method.asks(workload)
-    weights = (
-        workload_weights(asked)
-        if method.size_weighted(promise.unit)
-        else np.ones((len(asked.blocks), workload.schema.size_limit + 1), np.int64)
-    )
+    weights = workload_weights(asked, promise.unit)
     offer = Offer(
         workload=asked,
+        unit=promise.unit,
         weights=weights,
         charges=Charges(asked, promise.unit, promise.accounting, weights=weights),
         rho=rho,

@@ -95,7 +95,7 @@ def rehearse(
                 workload,
                 promise=promise,
                 ledger=Path(folder) / f"{time.monotonic_ns()}.jsonl",
-                size_weighted=method.size_weighted(promise.unit),
+                size_weighted=method.size_weighted,
             )
             return curator, time.perf_counter() - start
 
