@@ -71,7 +71,6 @@ BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data" / "atlanta"
 class Data:
     """A dataset with the queries it is asked."""
 
-    name: str
     encoded: Encoded
     workload: Workload
 
@@ -119,7 +118,11 @@ def main() -> None:
 def datasets(atlanta: Path) -> dict[str, Callable[[], Data]]:
     makers = {"detroit": detroit, "detroit relations": detroit_relations}
     if (atlanta / "households.csv").exists():
-        return {"atlanta": lambda: atlanta_data(atlanta), **makers}
+        return {
+            "atlanta": lambda: atlanta_data(atlanta),
+            "atlanta derived": lambda: atlanta_data(atlanta, derived=True),
+            **makers,
+        }
     print(f"{atlanta}: no such data; simulated households instead")
     return {"simulated": simulated, **makers}
 
@@ -131,36 +134,40 @@ def plain(schema: Schema) -> Schema:
     return replace(schema, group=replace(schema.group, attributes=own))
 
 
-def atlanta_data(folder: Path) -> Data:
+def atlanta_data(folder: Path, *, derived: bool = False) -> Data:
     text = (Path(__file__).parent / "schemas" / "atlanta.yaml").read_text(encoding="utf-8")
-    schema = plain(Schema.from_text(text))
+    schema = Schema.from_text(text) if derived else plain(Schema.from_text(text))
     tables = {name: folder / f"{name}.csv" for name in schema.table_names}
-    return Data(name="atlanta", encoded=encode(schema, tables), workload=Workload.of(schema))
+    return Data(encoded=encode(schema, tables), workload=Workload.of(schema))
 
 
 def detroit() -> Data:
     schema, tables = load_detroit()
     bare = plain(schema)
     workload = Workload.of(bare, k=3, levels=["group", "individual"])
-    return Data(name="detroit", encoded=encode(bare, tables), workload=workload)
+    return Data(encoded=encode(bare, tables), workload=workload)
 
 
 def detroit_relations() -> Data:
     schema, tables = load_detroit()
     bare = plain(schema)
     workload = Workload.of(bare, k=2, levels=["group", "individual", "relation"])
-    return Data(name="detroit relations", encoded=encode(bare, tables), workload=workload)
+    return Data(encoded=encode(bare, tables), workload=workload)
 
 
 def simulated() -> Data:
     schema = plain(load_schema("acs"))
     encoded = replace(simulate("acs", 25_000, seed=1), schema=schema)
-    return Data(name="simulated", encoded=encoded, workload=Workload.of(schema))
+    return Data(encoded=encoded, workload=Workload.of(schema))
 
 
 def runs(names: list[str], seeds: int) -> Iterator[Run]:
     for seed in range(1, seeds + 1):
         for data in names:
+            if data.endswith("derived"):
+                # What it costs to declare a derived attribute: nothing, but for the unit person.
+                yield from (Run(data, "marginals", "person", one, 0, seed) for one in EPSILONS)
+                continue
             yield Run(data, "no noise", "none", math.inf, 0, seed)
             for epsilon in reversed(EPSILONS):
                 yield Run(data, "marginals", "household", epsilon, 0, seed)
@@ -290,6 +297,8 @@ def report(folder: Path, done: dict[Run, dict[str, float]]) -> None:
     for data in dict.fromkeys(run.data for run in done):
         picture = f"![Max and mean error against epsilon]({data.replace(' ', '-')}.svg)"
         lines += [f"## {data.capitalize()}", "", *table(data, done), "", picture, ""]
+        lines += ["By how much the paper's error is larger, on sampled tables:", ""]
+        lines += [*ratios(data, done), "", "By family of queries:", "", *families(data, done), ""]
         series = curves(data, done)
         panels = [
             Panel(title=f"{which} error", x_label="epsilon", series=series[which])
@@ -334,6 +343,42 @@ def table(data: str, done: dict[Run, dict[str, float]]) -> list[str]:
             f"{spread(shown['mean'][key], 6)} | {spread(on_model['max'][key], 4)} | "
             f"{spread(on_model['mean'][key], 6)} | {cover} | {len(shown['max'][key])} |"
         )
+    return rows
+
+
+def ratios(data: str, done: dict[Run, dict[str, float]]) -> list[str]:
+    """Error of the paper's method over that of the default, both on the average over seeds."""
+    best = {m: cells(data, done, f"sampled_{m}_all") for m in ("max", "mean")}
+    rows = ["| unit | eps | max | mean |", "|---|---|---|---|"]
+    for method, unit, epsilon in sorted(best["max"]):
+        other = ("paper", "person", epsilon)
+        if method == "marginals" and other in best["max"]:
+            found = [mean(b[other]) / mean(b[method, unit, epsilon]) for b in best.values()]
+            rows.append(f"| {unit} | {epsilon:g} | {found[0]:.1f} | {found[1]:.1f} |")
+    return rows
+
+
+def families(data: str, done: dict[Run, dict[str, float]]) -> list[str]:
+    """The same errors, level by level and relation by relation."""
+    names = dict.fromkeys(
+        name.removeprefix("sampled_max_")
+        for run, found in done.items()
+        for name in found
+        if run.data == data and name.startswith("sampled_max_") and name != "sampled_max_all"
+    )
+    heads = " | ".join(f"{name}: max / mean / covers" for name in names)
+    rows = [f"| method | unit | eps | {heads} |", "|---|---|---|" + "---|" * len(names)]
+    parts = ("sampled_max", "sampled_mean", "covered")
+    shown = {(part, name): cells(data, done, f"{part}_{name}") for part in parts for name in names}
+    for key in sorted(next(iter(shown.values()))):
+        row = [f"| {key[0]} | {key[1]} | {key[2]:g} "]
+        for name in names:
+            most, middle = (mean(shown[part, name][key]) for part in parts[:2])
+            covered = shown["covered", name].get(key)
+            row.append(
+                f"| {most:.4f} / {middle:.6f}" + (f" / {mean(covered):.1%} " if covered else " ")
+            )
+        rows.append("".join(row) + "|")
     return rows
 
 
