@@ -84,6 +84,18 @@ def test_it_learns_and_spends_all_it_has(tmp_path: Path, unit: Unit) -> None:
     assert training.extra()["replicates"].shape == (2, LAYOUT.rows, 20)
 
 
+def test_a_handful_of_marginals_is_fitted_to_within_the_noise(tmp_path: Path) -> None:
+    """Step by step on single marginals, a fit would end at many times the noise."""
+    method = Marginals(components=40, parts=2, replicates=0)
+    with curator(tmp_path, Unit.GROUP, method=method, epsilon=8.0) as gate:
+        training = method.start(gate, rng=np.random.default_rng(1))
+        training.run()
+        batches = training._batches(*training._buy(lambda *_: None))
+    probabilities = training.model().probabilities
+    misfit = sum(batch.misfit(probabilities) for batch in batches)
+    assert misfit < 1.2 * sum(len(batch.rates) for batch in batches)
+
+
 @pytest.mark.parametrize("unit", list(Unit))
 def test_nothing_is_bought_twice_and_nothing_is_left_out(tmp_path: Path, unit: Unit) -> None:
     with curator(tmp_path, unit, method=SMALL) as gate:

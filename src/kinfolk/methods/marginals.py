@@ -21,6 +21,7 @@ from kinfolk.errors import KinfolkError
 from kinfolk.methods.method import Progress, silent
 from kinfolk.methods.mixture_fit import (
     BATCHES,
+    TOGETHER,
     Measured,
     MixtureFit,
     Table,
@@ -353,8 +354,9 @@ class MarginalsTraining:
             )
         ]
         batches = []
-        for first in range(min(BATCHES, len(dealt))):
-            own = sorted(int(at) for at in dealt[first::BATCHES])
+        parts = min(BATCHES, max(1, len(dealt) // TOGETHER))
+        for first in range(parts):
+            own = sorted(int(at) for at in dealt[first::parts])
             rates, precision = np.concatenate([values[at] for at in own], axis=1)
             batches.append(Measured(plan=plan.batch(own), rates=rates, precision=precision))
         return batches

@@ -19,8 +19,10 @@ Floats = npt.NDArray[np.float64]
 Table = npt.NDArray[np.floating[Any]]
 
 BATCHES = 20
-"""Parts that a pass over all marginals is cut into; one step is made on each. With fewer marginals,
-a pass goes over them more than once."""
+"""Steps in a pass over all marginals, and the most parts that these are cut into."""
+TOGETHER = 50
+"""Marginals in a part, at least. Steps on a few marginals each undo one another; where there are
+too few to make 20 parts, a pass goes over all of them more than once."""
 START = 0.2
 """How far the logits lie apart at first. Little: what the data does not say stays independent."""
 RATE = 0.1
