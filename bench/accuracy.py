@@ -157,8 +157,8 @@ def detroit_relations() -> Data:
 
 def simulated() -> Data:
     schema = plain(load_schema("acs"))
-    encoded = replace(simulate("acs", 25_000, seed=1), schema=schema)
-    return Data(encoded=encoded, workload=Workload.of(schema))
+    tables = next(simulate("acs", groups=25_000, seed=1))
+    return Data(encoded=encode(schema, tables), workload=Workload.of(schema))
 
 
 def runs(names: list[str], seeds: int) -> Iterator[Run]:
