@@ -47,6 +47,8 @@ from kinfolk.schema import Schema
 
 EPSILONS = (0.125, 0.25, 0.5, 1.0)
 ROUNDS = (100, 200, 300)
+WITH_INTERVALS = 2
+"""For so many seeds the intervals are tried too. They take eight fits more, and change no model."""
 LABEL = "NOT PRIVATE: true errors, from seeded noise"
 INTRODUCTION = """# Accuracy
 
@@ -58,7 +60,8 @@ as many groups as the data; "model" is the model itself.
 the best number of rounds of those that were run (100, 200 and 300 in a full bench), chosen with the
 true errors as the paper does, for max and mean apart. `marginals` is the default method with its
 default settings. `no noise` fits the true answers: what the model can hold. No group attribute is
-taken as derived. "90% covers" is how many true answers the intervals of `kinfolk query` hold.
+taken as derived. "90% covers" is how many true answers the intervals of `kinfolk query` hold, by the
+first two seeds.
 
 The default method's constants (step sizes, when to stop, how much noise is bearable) were chosen by
 looking at true errors on Atlanta, some tens of variants, so its figures there are somewhat
@@ -185,10 +188,9 @@ def perform(run: Run, data: Data, components: int) -> dict[str, float]:
     if run.method == "no noise":
         model, extra = without_noise(data, exact, rng), None
     else:
-        paper = run.method == "paper"
-        method: Method = (
-            hpd_fixed(rounds=run.rounds, components=components) if paper else Marginals()
-        )
+        method: Method = Marginals() if run.seed <= WITH_INTERVALS else Marginals(replicates=0)
+        if run.method == "paper":
+            method = hpd_fixed(rounds=run.rounds, components=components)
         model, extra = fitted(run, data, method, rng)
     seconds = time.perf_counter() - start
     answers = np.asarray(model.answer(data.workload), np.float64)
