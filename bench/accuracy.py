@@ -60,8 +60,8 @@ as many groups as the data; "model" is the model itself.
 the best number of rounds of those that were run (100, 200 and 300 in a full bench), chosen with the
 true errors as the paper does, for max and mean apart. `marginals` is the default method with its
 default settings. `no noise` fits the true answers: what the model can hold. No group attribute is
-taken as derived. "90% covers" is how many true answers the intervals of `kinfolk query` hold, by the
-first two seeds.
+taken as derived. "90% covers" is how many true answers the intervals of `kinfolk query` hold, over
+the first two seeds.
 
 The default method's constants (step sizes, when to stop, how much noise is bearable) were chosen by
 looking at true errors on Atlanta, some tens of variants, so its figures there are somewhat
