@@ -33,8 +33,8 @@ def gaussian_rho(
 
     Under `gaussian` accounting, 4 of the variance do not count.
 
-    >>> gaussian_rho(2, 4.0), gaussian_rho(2, 4.0, accounting=Accounting.GAUSSIAN)
-    (Fraction(1, 16), Fraction(1, 12))
+    >>> gaussian_rho(2, 4.0), gaussian_rho(2, 6.0, accounting=Accounting.GAUSSIAN)
+    (Fraction(1, 16), Fraction(1, 32))
     """
     square = _positive(squared_sensitivity, "squared_sensitivity")
     variance = _scale(sigma, "sigma") ** 2 - _grid(accounting)
