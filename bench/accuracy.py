@@ -63,8 +63,8 @@ default settings. `no noise` fits the true answers: what the model can hold. No 
 taken as derived. "90% covers" is how many true answers the intervals of `kinfolk query` hold; it is
 tried with the first seed only (on Atlanta, with the first two).
 
-"Atlanta derived" declares the number of workers as computed from the members. With the person as the
-unit it is then protected as the whole household is; with the household as the unit nothing changes.
+"Atlanta derived" declares the number of workers as computed from the members. With the person as
+the unit it is then protected as the whole household is; with the household nothing changes.
 
 The default method's constants (step sizes, when to stop, how much noise is bearable) were chosen by
 looking at true errors on Atlanta, some tens of variants, so its figures there are somewhat
