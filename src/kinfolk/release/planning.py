@@ -179,12 +179,10 @@ def _marginal_sigmas(
         groups=groups,
         people=people if promise.unit is Unit.INDIVIDUAL else None,
     )
-    levels = {
-        asked.blocks[at].level: offer.sigma(one)
-        for one in shopping_list(offer)
-        for at in one.blocks
-        if at < len(workload.blocks)
-    }
+    levels: dict[str, float] = {}
+    for one in shopping_list(offer):
+        bought = {asked.blocks[at].level for at in one.blocks if at < len(workload.blocks)}
+        levels |= dict.fromkeys(bought, offer.sigma(one))
     if set(levels) != {block.level for block in workload.blocks}:
         return None
     return [levels[block.level] for block in workload.blocks]
