@@ -297,6 +297,16 @@ def test_with_more_noise_fewer_passes_are_worthwhile() -> None:
     assert passes[0] < passes[1]
 
 
+def test_as_many_passes_as_may_be_where_there_is_no_end_to_learning() -> None:
+    rng = np.random.default_rng(4)
+    truth = HPD.random(LAYOUT, 5, rng)
+    told: list[int] = []
+    passes = worthwhile(
+        LAYOUT, measured(truth, 1e-6, rng), components=30, most=4, rng=rng, told=told.append
+    )
+    assert (passes, told) == (4, [1, 2, 3, 4])
+
+
 def test_a_fit_comes_close_to_answers_without_noise() -> None:
     rng = np.random.default_rng(5)
     truth = HPD.random(LAYOUT, 5, rng)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -32,8 +31,6 @@ FORGETTING = (0.8, 0.7)
 squares, probabilities that must become small take ten times as many steps to get there."""
 PATIENCE = 3
 """After so many passes that learnt nothing, a trial ends."""
-MORE = 1.25
-"""Passes over all of the information, for every one that was right for half of it."""
 COOLING = 0.25
 """How many more passes there are in which the rate falls to nothing, as a share of the others."""
 
@@ -137,7 +134,7 @@ def worthwhile(
     """How many passes a fit should make: tried with one half of the information on the other.
 
     More passes than these would learn the noise by heart. All of the information bears a few more
-    than half of it.
+    than half of it, and gets them when the fit settles. `most` says that there was no end to it.
     """
     halves = [batch.halves(rng) for batch in batches]
     fit = MixtureFit.random(layout, [one for one, _ in halves], components=components, rng=rng)
@@ -149,8 +146,8 @@ def worthwhile(
         if misfit < least:
             best, least = done, misfit
         elif done - best >= PATIENCE:
-            break
-    return min(most, math.ceil(MORE * best))
+            return best
+    return most
 
 
 def joined(layout: Layout, batches: Sequence[Measured], parts: Sequence[Table]) -> MixtureFit:
