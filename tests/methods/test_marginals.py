@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from generators import random_dataset
+from kinfolk.datasets import load_schema
 from kinfolk.errors import KinfolkError
 from kinfolk.methods.marginals import NOISIEST, Marginals, Offer, shopping_list
 from kinfolk.methods.mixture_fit import Measured, MixtureFit, joined, worthwhile
@@ -125,6 +127,38 @@ def test_the_more_noise_the_fewer_attributes(tmp_path: Path) -> None:
     assert noise == pytest.approx(lone * offer.sigma(first))
     pairs = len(WORKLOAD.blocks) / len(bought)
     assert offer.sigma(first) / few.groups * np.sqrt(pairs) > NOISIEST
+
+
+def test_relations_too_noisy_to_be_bought_take_nothing_from_the_rest() -> None:
+    workload = SMALL.asks(Workload.of(load_schema("acs-rel"), k=2))
+    weights = workload_weights(workload, Unit.GROUP)
+    offer = Offer(
+        workload=workload,
+        unit=Unit.GROUP,
+        weights=weights,
+        charges=Charges(workload, Unit.GROUP, Accounting.GAUSSIAN, weights=weights),
+        rho=Fraction(1, 100),
+        accounting=Accounting.GAUSSIAN,
+        groups=10**6,
+        people=None,
+    )
+
+    def bought(groups: int) -> dict[bool, tuple[set[int], float]]:
+        found: dict[bool, tuple[set[int], float]] = {}
+        for one in shopping_list(replace(offer, groups=groups)):
+            blocks = [workload.blocks[at] for at in one.blocks]
+            orders = {order_of(block) for block in blocks}
+            found[blocks[0].level == "relation"] = orders, offer.sigma(one)
+        return found
+
+    many = bought(10**6)
+    assert many[False][0] == many[True][0] == {2}
+    assert many[False][1] < many[True][1]
+    # So few that pairs are bearable, but not those of relations.
+    few = bought(math.ceil((many[False][1] + many[True][1]) / 2 / NOISIEST))
+    assert few[False] == many[False]
+    assert few[True][0] == {1}
+    assert few[True][1] < many[True][1]
 
 
 def test_a_level_gets_the_budget_of_its_weight(tmp_path: Path) -> None:

@@ -213,6 +213,23 @@ def test_size_weights_make_the_household_nearly_free(level: str) -> None:
     assert reached["l2_squared"] == bound.l2_squared
 
 
+@pytest.mark.parametrize("relation", list(RELATIONS))
+@pytest.mark.parametrize("unit", list(Unit))
+def test_size_weights_make_relations_as_cheap_as_the_rest(unit: Unit, relation: str) -> None:
+    """Weighted, a unit moves no relation by more than sqrt(2) units; some change attains it."""
+    schema = family_schema()
+    workload = Workload.of(schema, k=2, levels=["relation"])
+    blocks = [one for one in workload.blocks if one.relation == relation and one.individual]
+    workload = replace(workload, blocks=tuple(blocks))
+    weights = workload_weights(workload, unit)
+    bounds = workload_sensitivities(workload, unit, weights=weights)
+    assert all(0 < bound.l2_squared <= 2 * 2520**2 for bound in bounds)
+    reached = largest_change(schema, unit, workload, weights)
+    assert [one["l2_squared"] for one in reached] == [bound.l2_squared for bound in bounds]
+    plain = workload_sensitivities(workload, unit)
+    assert all(one.l2_squared >= 6 for one in plain)
+
+
 @pytest.mark.parametrize("cells", [2, 3, 14])
 def test_twins_cost_no_more_than_one(cells: int) -> None:
     """Groups and individuals asked the same, weighted: sqrt(2) units for both, and no less."""
@@ -324,4 +341,4 @@ def test_weights_of_sizes_that_cannot_occur_are_zero() -> None:
     schema = family_schema()
     assert schema.roles is not None
     block = Workload.of(schema, sets=[["a"]]).blocks[0]
-    assert size_weights(schema, block)[0] == 0
+    assert size_weights(schema, block, Unit.GROUP)[0] == 0

@@ -172,25 +172,39 @@ def shopping_list(offer: Offer) -> list[Purchase]:
     """What to buy: everything of the highest order with bearable noise; public.
 
     The levels share the budget by the weights that the workload gives them. Plain counts of groups
-    are shares of a smaller total than counts of people, so they get more.
+    are shares of a smaller total than counts of people, so they get more. Relations, of which there
+    are many, may have to do with fewer attributes than the rest.
     """
     blocks = offer.workload.blocks
-    orders = sorted({order_of(block) for block in blocks}, reverse=True)
-    for order in orders:
-        purchases = _purchases(offer, _needed(offer, order))
-        noise = max(offer.sigma(one) for one in purchases) / offer.groups
-        if noise <= NOISIEST:
-            break
-    return purchases
+    orders: dict[bool, set[int]] = {}
+    for block in blocks:
+        orders.setdefault(_related(block), set()).add(order_of(block))
+    most = {kind: max(found) for kind, found in orders.items()}
+    while True:
+        purchases = _purchases(offer, _needed(offer, most))
+        noisy = {
+            _related(blocks[one.blocks[0]])
+            for one in purchases
+            if offer.sigma(one) / offer.groups > NOISIEST
+        }
+        fewer = {kind: most[kind] - 1 for kind in noisy if most[kind] > min(orders[kind])}
+        if not fewer:
+            return purchases
+        most |= fewer
 
 
-def _needed(offer: Offer, most: int) -> list[int]:
+def _related(block: Block) -> bool:
+    """Whether a block is about a relation; such blocks are bought apart from others."""
+    return block.level == "relation"
+
+
+def _needed(offer: Offer, most: Mapping[bool, int]) -> list[int]:
     """Blocks of at most so many attributes, without those that follow from others by adding up."""
     blocks = offer.workload.blocks
     chosen: list[int] = []
     covered: set[Block] = set()
     for at in sorted(_distinct(offer), key=lambda at: -order_of(blocks[at])):
-        if order_of(blocks[at]) <= most and blocks[at] not in covered:
+        if order_of(blocks[at]) <= most[_related(blocks[at])] and blocks[at] not in covered:
             chosen.append(at)
             covered.update(parts_of(blocks[at]))
     return sorted(chosen)

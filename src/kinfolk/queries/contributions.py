@@ -9,7 +9,7 @@ any way its number of members allows.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -28,19 +28,6 @@ class Contribution:
     """To all cells together: the sum."""
     l2_squared: int
     """To all cells together: the sum of squares."""
-
-
-NOTHING = Contribution(single=0, l1=0, l2_squared=0)
-
-
-def largest(parts: Iterable[Contribution]) -> Contribution:
-    """The largest of several, measure by measure."""
-    found = list(parts) or [NOTHING]
-    return Contribution(
-        single=max(part.single for part in found),
-        l1=max(part.l1 for part in found),
-        l2_squared=max(part.l2_squared for part in found),
-    )
 
 
 def group_contribution(schema: Schema, block: Block, composition: Sequence[int]) -> Contribution:

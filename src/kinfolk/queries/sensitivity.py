@@ -15,12 +15,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk.queries.contributions import (
-    Contribution,
-    group_contribution,
-    largest,
-    person_shares,
-)
+from kinfolk.queries.contributions import Contribution, group_contribution, person_shares
 from kinfolk.queries.units import Unit
 from kinfolk.queries.workload import Block, Workload
 from kinfolk.schema import Schema
@@ -64,14 +59,10 @@ def sensitivity(
     >>> sensitivity(schema, married, Unit.GROUP).single, married.relation
     (2, 'married_to')
     """
-    whole = moves_whole_groups(schema, block, unit)
     found: list[Sensitivity] = []
     for composition in schema.compositions:
         weight = 1 if weights is None else int(weights[sum(composition)])
-        if whole:
-            found.append(_scale(_replaced(schema, block, composition), weight))
-        else:
-            found += [_scale(part, weight) for part in _in_place(schema, block, composition)]
+        found += [_scale(part, weight) for part in _changes(schema, block, unit, composition)]
     return Sensitivity(
         single=max((part.single for part in found), default=0),
         l1=max((part.l1 for part in found), default=0),
@@ -153,19 +144,25 @@ def _piled(size: int, filled: int) -> int:
     return (size - filled + 1) ** 2 + filled - 1
 
 
-def size_weights(schema: Schema, block: Block, *, twin: bool = False) -> npt.NDArray[np.int64]:
+def size_weights(
+    schema: Schema, block: Block, unit: Unit, *, twin: bool = False
+) -> npt.NDArray[np.int64]:
     """What a group of each size adds, so that no size dominates: (sizes + 1,) integers.
 
-    A group of size s adds 1 / (the largest norm such a group can have), in units of 1/2520 and
-    rounded down. For an individual block that is 1/s, for a group block 1/sqrt(s): every group then
-    moves the marginal by at most one unit, instead of up to M. A `twin` leaves room for the other:
-    both together are moved by at most one unit.
+    What a group adds is divided by how far a unit can move it in a group of its size, in units of
+    1/2520 and rounded down. If the unit is the group, that makes 1/s for an individual block and
+    1/sqrt(s) for a group block: every group then moves the marginal by at most sqrt 2, instead of
+    up to M times that. A `twin` leaves room for the other: both together are moved by at most
+    sqrt 2.
 
     >>> from kinfolk.datasets import load_schema
     >>> workload = Workload.of(load_schema("acs-red"), k=1, attributes=["AGE"])
-    >>> [size_weights(workload.schema, block).tolist() for block in workload.blocks]
-    [[0, 2520, 1781, 1781], [0, 2520, 1260, 840]]
-    >>> [size_weights(workload.schema, block, twin=True).tolist() for block in workload.blocks]
+    >>> schema, (group, individual) = workload.schema, workload.blocks
+    >>> size_weights(schema, individual, Unit.GROUP).tolist()
+    [0, 2520, 1260, 840]
+    >>> size_weights(schema, individual, Unit.INDIVIDUAL).tolist()
+    [0, 2520, 2520, 2520]
+    >>> [size_weights(schema, one, Unit.GROUP, twin=True).tolist() for one in (group, individual)]
     [[0, 1781, 1454, 1397], [0, 1781, 1028, 698]]
     """
     weights = np.zeros(schema.size_limit + 1, np.int64)
@@ -175,9 +172,11 @@ def size_weights(schema: Schema, block: Block, *, twin: bool = False) -> npt.NDA
             share = squares[0] if block.level == "group" else squares[1]
         else:
             compositions = [c for c in schema.compositions if sum(c) == size]
-            norm = largest(group_contribution(schema, block, c) for c in compositions).l2_squared
-            # A size that adds nothing gets the full weight.
-            share = Fraction(1, norm or 1)
+            changes = [part for c in compositions for part in _changes(schema, block, unit, c)]
+            most = max((part.l2_squared for part in changes), default=0)
+            # Whatever changes leaves one cell and enters another: 2 is the least. A size that adds
+            # nothing gets the full weight.
+            share = Fraction(2, most or 2)
         # floor(scale * sqrt(share)), in integers.
         weights[size] = math.isqrt(math.floor(WEIGHT_SCALE**2 * share))
     return weights
@@ -208,6 +207,15 @@ def _touches_derived(schema: Schema, block: Block) -> bool:
     """Whether a group attribute of the block is computed from the members."""
     attributes = list(schema.group_attributes.values())
     return any(p < len(attributes) and attributes[p].derived for p in block.group)
+
+
+def _changes(
+    schema: Schema, block: Block, unit: Unit, composition: tuple[int, ...]
+) -> list[Sensitivity]:
+    """What one unit can move in a block, in a group of a composition."""
+    if moves_whole_groups(schema, block, unit):
+        return [_replaced(schema, block, composition)]
+    return _in_place(schema, block, composition)
 
 
 def _replaced(schema: Schema, block: Block, composition: tuple[int, ...]) -> Sensitivity:
@@ -265,19 +273,18 @@ def workload_sensitivities(
 def workload_weights(workload: Workload, unit: Unit) -> npt.NDArray[np.int64]:
     """The size weights of every block: (blocks, sizes + 1) integers, 2520 for one.
 
-    Only where whole groups move do sizes weigh differently.
+    Sizes weigh differently where more is moved in a large group: where whole groups move, and in
+    relations, as all of somebody's relatives have them for a relative.
     """
     schema = workload.schema
-    plain = np.zeros(schema.size_limit + 1, np.int64)
-    plain[list(schema.sizes)] = WEIGHT_SCALE
     paired = {at for pair in twins(workload) for at in pair}
     known: dict[object, npt.NDArray[np.int64]] = {}
     rows: list[npt.NDArray[np.int64]] = []
     for at, block in enumerate(workload.blocks):
-        kind = (_kind(schema, block), at in paired)
+        twin = at in paired and moves_whole_groups(schema, block, unit)
+        kind = (_kind(schema, block), twin)
         if kind not in known:
-            whole = moves_whole_groups(schema, block, unit)
-            known[kind] = size_weights(schema, block, twin=at in paired) if whole else plain
+            known[kind] = size_weights(schema, block, unit, twin=twin)
         rows.append(known[kind])
     return np.array(rows)
 
