@@ -20,11 +20,12 @@ seeds, with standard errors where there are several. "Sampled" is a table drawn 
 as many groups as the data; "model" is the model itself.
 
 `paper` is HPD-Fixed as the paper runs it: the person as the unit, the paper's accounting, K = 500,
-the best number of rounds T of 100, 200 and 300, chosen with the true errors as the paper does, for
-max and mean apart, over the seeds that every T was run with (runs.csv says which; the best T was
-run with all of them). `marginals` is the default method with its default settings. `no noise` fits
-the true answers: what the model can hold. No group attribute is taken as derived. "90% covers" is
-how many true answers the intervals of `kinfolk query` hold; it is tried with the first seed only.
+the best number of rounds T of those that were run (100, 200 and 300 in a full bench), chosen with
+the true errors as the paper does, for max and mean apart, over the seeds that every T was run with.
+runs.csv says which: to save time, T = 200 and 300 were run with fewer seeds on Detroit, where
+T = 100 was best. `marginals` is the default method with its default settings. `no noise` fits the
+true answers: what the model can hold. No group attribute is taken as derived. "90% covers" is how
+many true answers the intervals of `kinfolk query` hold, tried with the first seed at most.
 
 "Atlanta derived" declares the number of workers as computed from the members. With the person as
 the unit it is then protected as the whole household is; with the household nothing changes.
