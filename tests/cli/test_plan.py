@@ -9,11 +9,13 @@ import pytest
 from homes import HOMES, homes
 from kinfolk.cli.main import run
 from kinfolk.datasets import load_schema, schema_text
+from kinfolk.methods.marginals import Marginals
 from kinfolk.methods.method import Method
 from kinfolk.methods.paper import hpd_fixed, mwem
 from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.curator import Promise
 from kinfolk.queries.units import Unit
+from kinfolk.queries.workload import FAMILIES
 from kinfolk.release.planning import plan
 from kinfolk.release.rehearsal import _Enough, _Watch
 from kinfolk.synthesizer import Synthesizer
@@ -49,6 +51,19 @@ def test_the_noise_is_that_of_whole_marginals(unit: Unit) -> None:
     measured = {spend["sigma"] / scale for spend in maker.certificate["spends"]}
     planned = {sigma for family in outlook.families for sigma in family.noise or ()}
     assert sorted(measured) == pytest.approx(sorted(planned))
+
+
+@pytest.mark.parametrize(
+    ("groups", "known"),
+    [(30_000, {"group", "individual", "relation"}), (10_000, {"group", "individual"}), (5000, {})],
+)
+def test_only_families_too_noisy_to_be_bought_are_without_noise(
+    groups: int, known: set[str]
+) -> None:
+    promise = Promise(unit=Unit.GROUP, epsilon=0.5, delta=1e-9, accounting=Marginals().accounting)
+    outlook = plan(load_schema("acs-rel"), Marginals(), promise, groups=groups, rehearsal=False)
+    told = {family.name.split()[0] for family in outlook.families if family.noise is not None}
+    assert told == {FAMILIES[level] for level in known}
 
 
 def _sizes() -> dict[int, int]:

@@ -131,16 +131,13 @@ def test_the_more_noise_the_fewer_attributes(tmp_path: Path) -> None:
 
 def test_relations_too_noisy_to_be_bought_take_nothing_from_the_rest() -> None:
     workload = SMALL.asks(Workload.of(load_schema("acs-rel"), k=2))
-    weights = workload_weights(workload, Unit.GROUP)
-    offer = Offer(
-        workload=workload,
+    offer = Offer.planned(
+        workload,
         unit=Unit.GROUP,
-        weights=weights,
-        charges=Charges(workload, Unit.GROUP, Accounting.GAUSSIAN, weights=weights),
         rho=Fraction(1, 100),
         accounting=Accounting.GAUSSIAN,
         groups=10**6,
-        people=None,
+        people=2 * 10**6,
     )
 
     def bought(groups: int) -> dict[bool, tuple[set[int], float]]:

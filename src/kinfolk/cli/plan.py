@@ -78,7 +78,7 @@ def _show(outlook: Outlook, method: str, groups: int) -> None:
         ]
     )
     table("Queries", ["family", "marginals", "queries", "noise in counts", "as a share"], rows)
-    if outlook.families[0].noise is not None:
+    if any(family.noise is not None for family in outlook.families):
         say(
             "Noise: the standard deviation of a measured query, of the least and the most "
             "sensitive one;"

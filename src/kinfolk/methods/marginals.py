@@ -36,7 +36,7 @@ from kinfolk.privacy.charges import Charges
 from kinfolk.privacy.curator import Curator
 from kinfolk.privacy.mechanisms import sigma_for
 from kinfolk.queries.orders import order_of, parts_of, with_lower_orders, with_sizes
-from kinfolk.queries.sensitivity import moves_whole_groups
+from kinfolk.queries.sensitivity import moves_whole_groups, workload_weights
 from kinfolk.queries.units import Unit
 from kinfolk.queries.workload import Block, Workload
 
@@ -142,6 +142,30 @@ class Offer:
             people=curator.people,
         )
 
+    @classmethod
+    def planned(
+        cls,
+        workload: Workload,
+        *,
+        unit: Unit,
+        rho: Fraction,
+        accounting: Accounting,
+        groups: int,
+        people: int,
+    ) -> Offer:
+        """What a curator of so many groups and people would offer; no data is needed."""
+        weights = workload_weights(workload, unit)
+        return cls(
+            workload=workload,
+            unit=unit,
+            weights=weights,
+            charges=Charges(workload, unit, accounting, weights=weights),
+            rho=rho,
+            accounting=accounting,
+            groups=groups,
+            people=people if unit is Unit.INDIVIDUAL else None,
+        )
+
     def whole(self, block: int) -> bool:
         """Whether the unit can move whole groups in a block, which are then weighted by size."""
         return moves_whole_groups(self.workload.schema, self.workload.blocks[block], self.unit)
@@ -233,7 +257,7 @@ def _purchases(offer: Offer, chosen: Sequence[int]) -> list[Purchase]:
     each = {level: pressure[level] / levels.count(level) for level in first}
     alike: dict[str, list[int]] = {}
     for at, level in zip(chosen, levels, strict=True):
-        bought = "both" if level != "relation" and offer.whole(at) else level
+        bought = "both" if offer.whole(at) and not _related(blocks[at]) else level
         alike.setdefault(bought, []).append(at)
     found: list[Purchase] = []
     for own in alike.values():

@@ -18,7 +18,6 @@ from kinfolk.privacy.charges import Charges
 from kinfolk.privacy.curator import Promise
 from kinfolk.privacy.mechanisms import round_shares, sigma_for
 from kinfolk.privacy.paper import shared_sensitivities
-from kinfolk.queries.sensitivity import workload_weights
 from kinfolk.queries.units import Unit
 from kinfolk.queries.workload import FAMILIES, Workload
 from kinfolk.release.rehearsal import Expected, rehearsal_promise, rehearse
@@ -120,7 +119,7 @@ def _families(
             for index, block in enumerate(workload.blocks)
             if (block.level, block.relation) == (level, relation)
         ]
-        of_blocks = [] if sigmas is None else [sigmas[index] for index in blocks]
+        of_blocks = [sigma for index in blocks if (sigma := sigmas[index]) is not None]
         found.append(
             Family(
                 name=FAMILIES[level] + (f" {relation}" if relation else ""),
@@ -135,12 +134,12 @@ def _families(
 
 def _sigmas(
     workload: Workload, method: Method, promise: Promise, rho: Fraction, *, groups: int, people: int
-) -> list[float] | None:
-    """For each block, the noise of a measurement as the method plans it."""
+) -> list[float | None]:
+    """For each block, the noise of a measurement as the method plans it, if it does."""
     if isinstance(method, Marginals):
         return _marginal_sigmas(workload, method, promise, rho, groups=groups, people=people)
     if not isinstance(method, AdaptiveMethod):
-        return None
+        return [None] * len(workload.blocks)
     if promise.unit is Unit.GROUP:
         rho -= rho * PEOPLE_SHARE
     loop = method.loop
@@ -165,24 +164,19 @@ def _marginal_sigmas(
     *,
     groups: int,
     people: int,
-) -> list[float] | None:
-    """The same for whole marginals; None if those of the workload are too noisy to be bought."""
+) -> list[float | None]:
+    """The same for whole marginals; None where those of the workload are too noisy to be bought."""
     asked = method.asks(workload)
-    weights = workload_weights(asked, promise.unit)
-    offer = Offer(
-        workload=asked,
+    offer = Offer.planned(
+        asked,
         unit=promise.unit,
-        weights=weights,
-        charges=Charges(asked, promise.unit, promise.accounting, weights=weights),
         rho=rho,
         accounting=promise.accounting,
         groups=groups,
-        people=people if promise.unit is Unit.INDIVIDUAL else None,
+        people=people,
     )
     levels: dict[str, float] = {}
     for one in shopping_list(offer):
         bought = {asked.blocks[at].level for at in one.blocks if at < len(workload.blocks)}
         levels |= dict.fromkeys(bought, offer.sigma(one))
-    if set(levels) != {block.level for block in workload.blocks}:
-        return None
-    return [levels[block.level] for block in workload.blocks]
+    return [levels.get(block.level) for block in workload.blocks]
