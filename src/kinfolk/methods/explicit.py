@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from kinfolk.models.histogram import Average, Histogram
 from kinfolk.models.mwem import mwem_update
-from kinfolk.models.pep import pep_update
+from kinfolk.models.pep import EntropyProjection
 from kinfolk.queries.workload import Workload
 
 Floats = npt.NDArray[np.float64]
@@ -51,9 +51,10 @@ class PEP:
         self, workload: Workload, *, tolerance: float = 0.0, max_iterations: int = 100
     ) -> None:
         self._workload = workload
-        self._tolerance = tolerance
-        self._max_iterations = max_iterations
         self._now = Histogram.uniform(workload.schema)
+        self._projection = EntropyProjection(
+            self._now, tolerance=tolerance, max_iterations=max_iterations
+        )
 
     def answer(self) -> Floats:
         """Its answers to the whole workload: (queries,) shares."""
@@ -61,13 +62,8 @@ class PEP:
 
     def learn(self, queries: Sequence[int], shares: Floats) -> None:
         """Project onto everything measured so far."""
-        self._now = pep_update(
-            self._now,
-            [self._workload.query(number) for number in queries],
-            shares,
-            tolerance=self._tolerance,
-            max_iterations=self._max_iterations,
-        )
+        asked = [self._workload.query(number) for number in queries]
+        self._now = self._projection.onto(asked, shares)
 
     def model(self) -> Histogram:
         """The last projection."""
