@@ -126,7 +126,7 @@ def enumerated(
 
 @pytest.mark.parametrize("k", [1, 2, 3, 4])
 @pytest.mark.parametrize("roles", [False, True])
-@settings(deadline=None, max_examples=6)
+@settings(max_examples=6)
 @given(data=st.data())
 def test_rates_equal_enumeration(k: int, roles: bool, data: st.DataObject) -> None:
     schema = tiny(data.draw(schemas(k=k, roles=roles)))

@@ -28,7 +28,7 @@ def universe_keys(universe: Universe) -> list[tuple[object, ...]]:
     return keys
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(schema=tiny_schemas())
 def test_every_group_is_listed_once(schema: Schema) -> None:
     universe = Universe.of(schema)
@@ -41,7 +41,7 @@ def test_every_group_is_listed_once(schema: Schema) -> None:
     np.testing.assert_allclose(orders, [expected[key] for key in listed])
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(schema=tiny_schemas())
 def test_uniform_means_every_order_of_members(schema: Schema) -> None:
     histogram = Histogram.uniform(schema)

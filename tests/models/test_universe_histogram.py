@@ -29,7 +29,7 @@ def empirical(data: Encoded) -> Histogram:
     )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_rates_are_counts_over_groups(data: st.DataObject) -> None:
     schema = data.draw(tiny_schemas())
@@ -47,7 +47,7 @@ def test_rates_are_counts_over_groups(data: st.DataObject) -> None:
     np.testing.assert_allclose(histogram.answer(workload), exact / totals, atol=1e-12)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_weights_multiply_what_a_group_adds(data: st.DataObject) -> None:
     schema = data.draw(tiny_schemas())
@@ -60,7 +60,7 @@ def test_weights_multiply_what_a_group_adds(data: st.DataObject) -> None:
     np.testing.assert_allclose(rates * dataset.groups, exact, atol=1e-9)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_chosen_queries_are_answered_like_the_workload(data: st.DataObject) -> None:
     schema = data.draw(tiny_schemas())

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from generators import part, random_dataset
 from kinfolk.models.histogram import Histogram
 from kinfolk.models.mwem import mwem_update
-from kinfolk.models.pep import pep_update
+from kinfolk.models.pep import EntropyProjection, pep_update
 from kinfolk.models.statistic import Statistic
 from kinfolk.queries.counting import count
 from kinfolk.queries.workload import Query, Workload
@@ -62,7 +62,7 @@ def measured_queries(
 
 
 @pytest.mark.parametrize("max_iterations", [2, 100])
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_mwem_is_the_papers_algorithm(max_iterations: int, data: st.DataObject) -> None:
     schema = data.draw(tiny_schemas(k=2))
@@ -111,7 +111,7 @@ def test_pep_fits_and_is_nearest_in_entropy(roles: bool) -> None:
     inner = rng.dirichlet(np.ones(start.probabilities.size)).reshape(start.probabilities.shape)
     truth = Histogram(universe=start.universe, probabilities=inner).answer(workload)
     numbers, queries = measured_queries(workload, 5, rng)
-    fitted = pep_update(start, queries, truth[numbers], tolerance=1e-10, max_iterations=20_000)
+    fitted = pep_update(start, queries, truth[numbers], tolerance=1e-10)
     np.testing.assert_allclose(fitted.answer(workload)[numbers], truth[numbers], atol=1e-9)
     gain = np.log(fitted.probabilities / start.probabilities).ravel()
     columns = [np.ones_like(gain)]
@@ -129,9 +129,59 @@ def test_pep_on_zeros_and_ones_is_the_closed_form() -> None:
     schema = tiny_schema([4], [2], max_size=2, k=1)
     start = Histogram.uniform(schema)
     query = Workload.of(schema, levels=["group"], attributes=["g0"]).query(0)
-    fitted = pep_update(start, [query], [0.7], max_iterations=1)
+    fitted = pep_update(start, [query], [0.7])
     factor = np.where(start.universe.group_codes[:, 0] == 0, 0.7 / 0.25, 0.3 / 0.75)
     np.testing.assert_allclose(fitted.probabilities, start.probabilities * factor, rtol=1e-9)
+
+
+@pytest.mark.parametrize("alone", [1.0, 1000.0])
+def test_pep_converges_where_queries_say_nearly_the_same(alone: float) -> None:
+    """Where most people live alone, a share of groups is nearly a share of people.
+
+    One query after another, a hundred turns leave an error of 0.003 or 0.0006 here.
+    """
+    schema = tiny_schema([2], [2, 2], max_size=3, k=2)
+    uniform = Histogram.uniform(schema)
+    weights = np.where(uniform.universe.sizes == 1, alone, 1.0)[:, None]
+    near, rng = uniform.probabilities * weights, np.random.default_rng(3)
+    start = Histogram(universe=uniform.universe, probabilities=near / near.sum())
+    inner = near * np.exp(rng.normal(0, 0.5, size=near.shape))
+    truth = Histogram(universe=uniform.universe, probabilities=inner / inner.sum())
+    _, queries = measured_queries(Workload.of(schema), 8, rng)
+    measured = truth.answer_queries(queries)
+    fitted = pep_update(start, queries, measured, tolerance=1e-9)
+    np.testing.assert_allclose(fitted.answer_queries(queries), measured, rtol=0, atol=1e-8)
+
+
+def test_pep_shares_a_contradiction() -> None:
+    """Two parts that make up the whole, and a part that is said to be larger than its whole."""
+    schema = tiny_schema([2, 2], [2], max_size=2, k=2)
+    start, workload = Histogram.uniform(schema), Workload.of(schema, levels=["group"])
+    by_codes = {
+        (query.block.group, query.block.individual, query.codes): query
+        for query in map(workload.query, range(workload.size))
+    }
+    wide = [by_codes[(0, 1), (), codes] for codes in ((0, 0), (0, 1), (1, 0), (1, 1))]
+    fitted = pep_update(start, wide, [0.3, 0.3, 0.3, 0.3])
+    np.testing.assert_allclose(fitted.answer_queries(wide), 0.25, atol=1e-9)
+    single = Workload.of(schema, k=1, levels=["group"], attributes=["g0"])
+    nested = [single.query(0), by_codes[(0, 1), (), (0, 0)]]
+    found = pep_update(start, nested, [0.3, 0.4]).answer_queries(nested)
+    np.testing.assert_allclose(found, 0.35, atol=5e-3)
+
+
+def test_pep_remembers_only_where_to_begin() -> None:
+    """Onto more and more measurements, contradicting ones among them: as if from the beginning."""
+    schema = tiny_schema([3], [3, 2], max_size=3, roles=True, k=2)
+    start, rng = Histogram.uniform(schema), np.random.default_rng(5)
+    _, queries = measured_queries(Workload.of(schema), 25, rng)
+    measured = start.answer_queries(queries) + rng.normal(0, 0.05, size=len(queries))
+    projection = EntropyProjection(start)
+    for number in range(5, len(queries) + 1, 5):
+        warm = projection.onto(queries[:number], measured[:number])
+    cold = pep_update(start, queries, measured)
+    np.testing.assert_allclose(warm.probabilities, cold.probabilities, rtol=0, atol=1e-9)
+    assert np.abs(warm.answer_queries(queries) - measured).max() > 0.01
 
 
 def test_pep_survives_measurements_no_distribution_attains() -> None:

@@ -81,9 +81,7 @@ class Collapsed:
         """
         queries = self.numbers.shape[1]
         first, sized, second = np.zeros(queries), np.zeros(queries), np.zeros((queries, queries))
-        moments(
-            probabilities, self.numbers, self.matching, self.sizes, first, sized, second
-        )
+        moments(probabilities, self.numbers, self.matching, self.sizes, first, sized, second)
         return first, sized, second + np.triu(second, 1).T
 
     def combine(self, coefficients: Floats) -> Floats:

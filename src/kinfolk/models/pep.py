@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from kinfolk.models.collapsed import Collapsed
 from kinfolk.models.histogram import Histogram
-from kinfolk.models.projection import Constraints, project
+from kinfolk.models.projection import Constraints, Search, agree, compromise
 from kinfolk.queries.workload import Query
 
 Floats = npt.NDArray[np.float64]
 
 EDGE = 1e-6
-"""How near to the ends of what is possible an answer is moved: no group ever becomes impossible."""
+"""How near to the ends of what is possible an answer is moved, in parts of what lies between."""
 
 
 class EntropyProjection:
@@ -23,6 +23,15 @@ class EntropyProjection:
 
     Every projection is one of `start`. What the last one came to is remembered only to find the
     next one sooner; the result is the same to within rounding.
+
+    >>> from kinfolk.datasets import load_schema
+    >>> from kinfolk.queries.workload import Workload
+    >>> projection = EntropyProjection(Histogram.uniform(load_schema("acs-red")))
+    >>> queries = [Workload.of(projection.start.schema).query(number) for number in (0, 1333)]
+    >>> projection.onto(queries[:1], [0.1]).answer_queries(queries).round(3).tolist()
+    [0.1, 0.1]
+    >>> projection.onto(queries, [0.1, 0.12]).answer_queries(queries).round(3).tolist()
+    [0.1, 0.12]
     """
 
     def __init__(
@@ -31,7 +40,9 @@ class EntropyProjection:
         self.start = start
         self._tolerance = tolerance
         self._max_iterations = max_iterations
-        self._multipliers: dict[Query, float] = {}
+        self._exact: dict[Query, float] = {}
+        self._soft: dict[Query, float] = {}
+        self._contradiction: frozenset[tuple[Query, float]] = frozenset()
 
     def onto(self, queries: Sequence[Query], measurements: npt.ArrayLike) -> Histogram:
         """The projection onto all measurements, (queries,); see `pep_update`."""
@@ -54,16 +65,30 @@ class EntropyProjection:
             people=people,
             mean_size=self.start.mean_size(),
         )
-        factors, multipliers = project(
-            constraints,
-            seen.collapse(self.start.probabilities),
-            np.array([self._multipliers.get(query, 0.0) for query in different]),
-            tolerance=self._tolerance,
-            max_iterations=self._max_iterations,
-        )
-        self._multipliers.update(zip(different, multipliers.tolist(), strict=True))
+        factors = self._factors(constraints, different)
         probabilities = self.start.probabilities * seen.expand(factors)
         return Histogram(universe=self.start.universe, probabilities=probabilities)
+
+    def _factors(self, constraints: Constraints, queries: Sequence[Query]) -> Floats:
+        """What the probabilities of the start are multiplied by, (casts, household kinds)."""
+        start = constraints.seen.collapse(self.start.probabilities)
+        sought = set(zip(queries, constraints.targets.tolist(), strict=True))
+        # More measurements do not resolve a contradiction.
+        if not self._contradiction or not self._contradiction <= sought:
+            self._contradiction = frozenset()
+            search = Search(constraints, start, _known(self._exact, queries))
+            if agree(search, tolerance=self._tolerance, steps=self._max_iterations):
+                self._exact = dict(zip(queries, search.multipliers.tolist(), strict=True))
+                return search.factors()
+            self._contradiction = frozenset(sought)
+        search = Search(constraints, start, _known(self._soft, queries))
+        compromise(search, tolerance=self._tolerance, steps=self._max_iterations)
+        self._soft = dict(zip(queries, search.multipliers.tolist(), strict=True))
+        return search.factors()
+
+
+def _known(multipliers: Mapping[Query, float], queries: Sequence[Query]) -> Floats:
+    return np.array([multipliers.get(query, 0.0) for query in queries])
 
 
 def pep_update(
@@ -80,14 +105,16 @@ def pep_update(
 
     Among the distributions that agree with the measurements, the one with the smallest relative
     entropy to `histogram` is sought, by Newton's method on one multiplier for each query. The paper
-    makes one query agree after another, which has the same limit but may need very many turns where
-    queries nearly say the same. The search ends as soon as all answers are within `tolerance`, when
-    a step would move no answer by more than 1e-10, or after `max_iterations` steps; a few are
-    enough, or some dozens where measurements contradict each other.
+    makes one query agree after another, which has the same limit but may take very many turns where
+    queries say nearly the same. The search ends as soon as all answers are within `tolerance`, when
+    a step would move no answer by more than 1e-10, or after `max_iterations` steps. Some five steps
+    are usual.
 
     Measurements of the same query are averaged; what no distribution can attain is moved to the
-    nearest that one can. Where measurements contradict each other, those that do share the
-    difference, and the others still agree. Only released values go in, so this costs no privacy.
+    nearest that one can. Where measurements contradict each other, as noise makes them, a second
+    search of at most as many steps fits all of them by least squares instead, and relative entropy
+    decides what is left open: the further they contradict each other, the less closely is any of
+    them fitted. Only released values go in, so this costs no privacy.
 
     >>> from kinfolk.datasets import load_schema
     >>> from kinfolk.queries.workload import Workload

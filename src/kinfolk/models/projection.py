@@ -11,16 +11,20 @@ from kinfolk.models.collapsed import Collapsed
 
 Floats = npt.NDArray[np.float64]
 
-FREE = 20.0
-"""How large a multiplier may become at no charge: odds change by up to exp(20), or 5e8."""
-CHARGE = 1e-3
-"""How far an answer stays off for every unit that its multiplier is larger than that."""
 STRIDE = 10.0
-"""How far the logarithm of a probability may move along one direction in one step."""
+"""How far the logarithm of a probability may move along one axis in one step."""
 FLAT = 1e-14
-"""A variance that is rounding error: along such a direction no answer moves."""
+"""A variance that is rounding error: along such an axis no answer moves."""
 SETTLED = 1e-10
 """A step that would move no answer further than this is not taken."""
+STUCK = 1e-3
+"""Steps that move answers by less than this part of what is missing, twice, lead nowhere."""
+NEAR = 1e-8
+"""What agrees to within this agrees."""
+SOFT = 1e-3
+"""How far an answer stays off for every unit of its multiplier, where least squares begin."""
+LONGEST = 30.0
+"""The largest multiplier that least squares are meant to end with: odds change by exp(30)."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -76,61 +80,98 @@ class Constraints:
         return first / whole - self.targets, means, covariance
 
 
-def project(
-    constraints: Constraints,
-    start: Floats,
-    multipliers: Floats,
-    *,
-    tolerance: float,
-    max_iterations: int,
-) -> tuple[Floats, Floats]:
-    """The factors of all groups, (casts, household kinds), and the multipliers behind them.
+class Search:
+    """A distribution of the form start times exp(multipliers times surplus), on its way.
 
-    start: (casts, household kinds) the probabilities that are projected.
-    multipliers: (queries,) where the search begins; where it ends does not depend on it.
-
-    The nearest distribution is the start times exp(multipliers times surplus). The multipliers
-    minimise a convex function, the logarithm of the sum of those, and its gradient is what the
-    answers are off. Newton's method finds them in a few steps. Where answers contradict each other
-    the multipliers would grow without end; beyond FREE they are charged for it, so that there always
-    is a minimum. In the words of the distribution: what v an answer is off costs
-    FREE |v| + v^2 / (2 CHARGE), beside the relative entropy.
+    The multipliers minimise a convex function: the logarithm of the sum of those products, and
+    softness / 2 times the sum of their squares. Its gradient is what the answers are off. In the
+    words of the distribution, relative entropy is minimised under the condition that all answers
+    agree; or, with a softness, together with the squares of what they are off / (2 softness).
     """
-    with np.errstate(divide="ignore"):
-        origin = np.log(start)
-    exponents = constraints.exponents(multipliers)
-    probabilities, height = _normalised(origin + exponents)
-    height += _charge(multipliers)
-    for _ in range(max_iterations):
-        violations, slope, covariance = constraints.moments(probabilities)
-        if np.abs(violations).max() <= tolerance:
-            break
-        excess = np.sign(multipliers) * np.maximum(np.abs(multipliers) - FREE, 0)
-        slope = slope + CHARGE * excess
-        curvature = covariance + np.diag(CHARGE * (excess != 0))
-        direction = _newton(slope, curvature, constraints.reach)
-        if np.abs(covariance @ direction).max() <= SETTLED:
-            break
-        change = constraints.exponents(direction)
-        expected, length = float(slope @ direction), 1.0
+
+    def __init__(self, constraints: Constraints, start: Floats, multipliers: Floats) -> None:
+        self._constraints = constraints
+        with np.errstate(divide="ignore"):
+            self._origin = np.log(start)
+        self.multipliers = multipliers
+        """(queries,) where the search begins; where it ends does not depend on it."""
+        self._exponents = constraints.exponents(multipliers)
+        self._probabilities, self._height = _normalised(self._origin + self._exponents)
+        self.furthest = np.inf
+        """How far the answer furthest off is from its target."""
+
+    def factors(self) -> Floats:
+        """(casts, household kinds) what the probabilities of the start are multiplied by."""
+        found: Floats = np.exp(self._exponents - self._height)
+        return found
+
+    def run(self, *, softness: float, tolerance: float, steps: int) -> int:
+        """Newton's method: takes at most so many steps, and returns how many are left.
+
+        Without a softness it ends as soon as it turns out that the answers contradict each other.
+        """
+        last = np.inf
         while True:
-            following, reached = _normalised(origin + exponents + length * change)
-            reached += _charge(multipliers + length * direction)
-            # What is left of rounding once the minimum is reached must not stop the last step.
-            if reached <= height + 1e-4 * length * expected + 1e-12 or length < SETTLED:
+            violations, slope, covariance = self._constraints.moments(self._probabilities)
+            self.furthest = float(np.abs(violations).max())
+            if self.furthest <= tolerance or steps <= 0:
+                return steps
+            slope = slope + softness * self.multipliers
+            curvature = covariance + softness * np.eye(len(slope))
+            direction = _newton(slope, curvature, self._constraints.reach)
+            moved = float(np.abs(covariance @ direction).max())
+            stuck = last <= STUCK * self.furthest and moved <= 2 * last
+            if moved <= SETTLED or (stuck and not softness):
+                return steps
+            last = moved
+            self._step(direction, float(slope @ direction), softness)
+            steps -= 1
+
+    def _step(self, direction: Floats, gain: float, softness: float) -> None:
+        """Go in a direction, for as long as that leads down."""
+        change = self._constraints.exponents(direction)
+        before, length = (
+            self._height + softness / 2 * float(self.multipliers @ self.multipliers),
+            1.0,
+        )
+        while True:
+            multipliers = self.multipliers + length * direction
+            exponents = self._exponents + length * change
+            probabilities, height = _normalised(self._origin + exponents)
+            reached = height + softness / 2 * float(multipliers @ multipliers)
+            # What rounding leaves near the minimum must not stop the last step.
+            if reached <= before + 1e-4 * length * gain + 1e-12 or length < SETTLED:
                 break
             length /= 2
-        probabilities, height = following, reached
-        exponents += length * change
-        multipliers = multipliers + length * direction
-    factors = np.exp(exponents - _normalised(origin + exponents)[1])
-    return factors, multipliers
+        self.multipliers, self._exponents = multipliers, exponents
+        self._probabilities, self._height = probabilities, height
+
+
+def agree(search: Search, *, tolerance: float, steps: int) -> bool:
+    """Look for the distribution that agrees with all targets; False if there is none."""
+    search.run(softness=0.0, tolerance=tolerance, steps=steps)
+    return search.furthest <= max(tolerance, NEAR)
+
+
+def compromise(search: Search, *, tolerance: float, steps: int) -> None:
+    """Agree as well as least squares can, where answers contradict each other.
+
+    The softness is brought into proportion to what remains, so that a contradiction by little moves
+    the answers by little, and one by much does not make groups all but impossible.
+    """
+    softness = SOFT
+    while True:
+        steps = search.run(softness=softness, tolerance=tolerance, steps=steps)
+        fitting = search.furthest / LONGEST
+        if steps <= 0 or 0.5 * softness <= fitting <= 2 * softness or fitting <= SETTLED:
+            return
+        softness = fitting
 
 
 def _newton(slope: Floats, curvature: Floats, reach: Floats) -> Floats:
     """Newton's step, held back along every axis of the curvature on its own.
 
-    One direction that leads nowhere, as contradicting answers give, does not shorten the others.
+    One axis that leads nowhere, as contradicting answers give, does not shorten the others.
     """
     variances, axes = np.linalg.eigh(curvature)
     steps = np.zeros_like(slope)
@@ -138,10 +179,6 @@ def _newton(slope: Floats, curvature: Floats, reach: Floats) -> Floats:
     longest = STRIDE / (np.abs(axes.T) @ reach)
     found: Floats = axes @ np.clip(steps, -longest, longest)
     return found
-
-
-def _charge(multipliers: Floats) -> float:
-    return float(CHARGE / 2 * (np.maximum(np.abs(multipliers) - FREE, 0) ** 2).sum())
 
 
 def _normalised(logarithms: Floats) -> tuple[Floats, float]:
