@@ -27,7 +27,6 @@ from kinfolk.schema.yaml_text import load_yaml
 
 FAST = settings(
     max_examples=30,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 

@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from generators import datasets, schemas
@@ -28,7 +28,6 @@ def assert_same(left: Encoded, right: Encoded) -> None:
         np.testing.assert_array_equal(left.role, right.role)
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_encode_undoes_decode(data: st.DataObject) -> None:
     schema = data.draw(schemas())
@@ -37,7 +36,7 @@ def test_encode_undoes_decode(data: st.DataObject) -> None:
     assert_same(encode(schema, decode(encoded, rng=rng)), encoded)
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(st.data(), st.sampled_from(["pandas", "polars", "csv", "parquet"]))
 def test_every_way_in_gives_the_same_codes(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, way: str
@@ -55,7 +54,7 @@ def test_every_way_in_gives_the_same_codes(
     assert_same(encode(schema, given_tables), encoded)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.data())
 def test_decode_undoes_encode_on_categories(data: st.DataObject) -> None:
     schema = data.draw(schemas())

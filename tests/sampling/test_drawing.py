@@ -117,7 +117,7 @@ def test_members_of_one_slot_are_independent() -> None:
     assert abs(int(pairs[:, 0].sum()) - 20_000) < 100
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(schema=tiny_schemas(), groups=st.integers(1, 60), kind=st.booleans(), even=st.booleans())
 def test_every_group_is_allowed(schema: Schema, groups: int, kind: bool, even: bool) -> None:
     rng = np.random.default_rng(7)

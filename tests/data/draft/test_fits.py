@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kinfolk.data.draft import draft_schema
@@ -84,7 +84,7 @@ def write_csv(path: Path, table: dict[str, list[Any]]) -> Path:
     return path
 
 
-QUICK = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+QUICK = settings(max_examples=150)
 
 
 @QUICK
