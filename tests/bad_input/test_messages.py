@@ -1,4 +1,4 @@
-"""Every kind of bad input gets exactly its message, from Python and from the command line."""
+"""Every kind of bad input gets exactly its message, and the command line prints it."""
 
 from pathlib import Path
 
@@ -12,7 +12,16 @@ from kinfolk.cli.main import run
 from kinfolk.errors import KinfolkError
 
 NAMES = [case.name for case in CASES]
-FROM_FILES = [case for case in CASES if case.tables is None]
+PRINTED = [
+    "an unknown key",
+    "a schema that does not exist",
+    "missing columns in both tables",
+    "several values outside the domain",
+    "a file in UTF-16",
+    "a Parquet file that is cut off",
+    "one file too few",
+]
+"""Cases for the command: one problem and several, with a heading and without, from every stage."""
 
 
 @pytest.fixture
@@ -30,10 +39,12 @@ def test_python_raises_the_message(case: Case, folder: Path) -> None:
     assert str(caught.value) == case.message
 
 
-@pytest.mark.parametrize("case", FROM_FILES, ids=[case.name for case in FROM_FILES])
+@pytest.mark.parametrize("name", PRINTED)
 def test_the_command_prints_the_message(
-    case: Case, folder: Path, capsys: pytest.CaptureFixture[str]
+    name: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """What it prints is what Python raises, so a few are enough."""
+    case = CASES[NAMES.index(name)]
     write_files(case, folder)
     assert run(["validate", *case.arguments]) == 2
     printed = capsys.readouterr()
