@@ -34,7 +34,7 @@ $(VENV)/dev: $(VENV)/core
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: setup
 setup: $(VENV)/dev ## create .venv with everything a developer needs
@@ -57,6 +57,10 @@ SDMETRICS := sdmetrics copulas scikit-learn joblib threadpoolctl cloudpickle plo
 test-sdmetrics: $(VENV)/dev ## run the example that needs SDMetrics
 	@$(PIP) install $(CONSTRAINTS) --no-deps --upgrade --target $(VENV)/sdmetrics $(SDMETRICS)
 	@PYTHONPATH=$(VENV)/sdmetrics $(BIN)/python -m pytest -q -rs tests/test_examples.py -k sdmetrics
+
+.PHONY: test-processors
+test-processors: $(VENV)/dev ## run the numeric tests as on other processors; PROCESSORS=name for one
+	@.ci/test-processors $(BIN)/python $(PROCESSORS)
 
 .PHONY: bench
 bench: $(VENV)/core ## measure counting, selection, answering, sampling; BENCH=--quick for a shorter one
