@@ -8,17 +8,18 @@ from typing import Any
 import click
 import numpy as np
 
-from kinfolk.cli.screen import say, table, tell
+from kinfolk.cli.screen import REDACT, say, table, tell
 from kinfolk.data.encode import encode
 from kinfolk.data.encoded import Encoded
-from kinfolk.errors import KinfolkError
+from kinfolk.errors import KinfolkError, redacting
 from kinfolk.schema import Schema
 
 HELP = """Check tables against a schema and show everything there is to mend, in one run.
 
 SCHEMA is a schema.yaml; HOUSEHOLDS and PERSONS are CSV, Parquet or Arrow files. Flat data (a schema
 without `group`) takes one table. Nothing is written, and nothing here is private: the output speaks
-about the data as it is and is meant for whoever holds it.
+about the data as it is and is meant for whoever holds it. With --redact it says what is wrong with
+which column and what to do, and shows nothing of the data.
 
 \b
 Example:
@@ -29,12 +30,16 @@ Example:
 @click.command(help=HELP, short_help="Check tables against a schema.")
 @click.argument("schema", type=click.Path(path_type=Path))
 @click.argument("tables", nargs=-1, required=True, type=click.Path(path_type=Path))
+@REDACT
 def validate(schema: Path, tables: tuple[Path, ...]) -> None:
     """See HELP."""
     declared = Schema.from_yaml(schema)
     encoded = encode(declared, name_tables(declared, tables))
-    say("The tables fit the schema. (These are true figures of the data: not private.)\n")
-    summarise(encoded)
+    if redacting():
+        say("The tables fit the schema.")
+    else:
+        say("The tables fit the schema. (These are true figures of the data: not private.)\n")
+        summarise(encoded)
     if declared.domain == "drafted":
         tell(
             "\nWarning: the schema says `domain: drafted`: its values were read off the data, "
