@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,11 +41,32 @@ def validate(schema: Path, tables: tuple[Path, ...]) -> None:
     else:
         say("The tables fit the schema. (These are true figures of the data: not private.)\n")
         summarise(encoded)
+    for name, formula in _seem_computed(declared, encoded):
+        tell(
+            f"\nNote: {name} seems computed from the members ({formula}).\n"
+            "If it is, and the unit is `person`, write `derived: true`."
+        )
     if declared.domain == "drafted":
         tell(
             "\nWarning: the schema says `domain: drafted`: its values were read off the data, "
             "which leaks.\nConfirm the marked lines and set `domain: declared`."
         )
+
+
+def warn_of_computed(schema: Schema, tables: Mapping[str, Any]) -> None:
+    """Warn of group attributes that seem computed and do not say so: for the unit `person`."""
+    for name, formula in _seem_computed(schema, tables):
+        tell(
+            f"Warning: {name} seems computed from the members ({formula}).\n"
+            "If it is, people are less protected than promised: write `derived: true`."
+        )
+
+
+def _seem_computed(schema: Schema, data: Encoded | Mapping[str, Any]) -> list[tuple[str, str]]:
+    # Imported here because Arrow's reader of folders brings pandas along.
+    from kinfolk.data.undeclared import seem_computed
+
+    return seem_computed(schema, data)
 
 
 def name_tables(schema: Schema, paths: tuple[Path, ...]) -> dict[str, Any]:
