@@ -70,5 +70,9 @@ def test_a_bug_shows_no_data_either(
         write(folder / name, content)
     assert run(["validate", *GOOD, "--redact"]) == 1
     assert "internal error: RuntimeError: [redacted]\n" in capsys.readouterr().err
+    monkeypatch.setenv("KINFOLK_DEBUG", "1")
+    assert run(["validate", *GOOD, "--redact"]) == 1
+    assert "Mrs Smith" not in capsys.readouterr().err
+    monkeypatch.delenv("KINFOLK_DEBUG")
     assert run(["validate", *GOOD]) == 1
     assert "Mrs Smith" in capsys.readouterr().err

@@ -71,7 +71,7 @@ def abandoned(scratch: Path) -> Iterator[Path]:
 @pytest.fixture
 def tables(tmp_path: Path) -> dict[str, Path]:
     (tmp_path / "schema.yaml").write_text(HOMES.to_yaml(), encoding="utf-8")
-    return written(tmp_path, homes(9000))
+    return written(tmp_path, homes(1200))
 
 
 def test_a_killed_run_is_cleared_away_by_the_next(
@@ -99,17 +99,20 @@ def test_a_killed_run_is_cleared_away_by_the_next(
 
 @pytest.mark.parametrize("mask", [0, 0o022, 0o777])
 def test_only_the_owner_may_read(scratch: Path, tables: dict[str, Path], mask: int) -> None:
-    seen = set()
+    seen, inner = set(), False
 
     def look(stage: str, number: int) -> None:
+        nonlocal inner
         found = modes(scratch)
+        inner |= bool(list(scratch.glob("*/*/*.arrows")))
         if found["files"]:
             seen.add((*found["files"], *found["folders"]))
 
     with umask(mask):
         # So little memory that buckets are spread once more, into folders inside the folder.
-        count_files(Workload.of(HOMES), tables, memory=5_000, progress=look)
+        count_files(Workload.of(HOMES), tables, memory=10_000, progress=look)
     assert seen == {(0o600, 0o700)}
+    assert inner
     assert not list(scratch.iterdir())
 
 

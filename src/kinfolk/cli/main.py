@@ -24,7 +24,7 @@ from kinfolk.cli.sample import sample
 from kinfolk.cli.screen import tell
 from kinfolk.cli.synth import fit, synth
 from kinfolk.cli.validate import validate
-from kinfolk.errors import KinfolkError, private
+from kinfolk.errors import KinfolkError, private, redacting
 
 HELP = """Differentially private synthetic data that keeps groups together.
 
@@ -110,11 +110,13 @@ def _run(arguments: Sequence[str] | None) -> int:
         tell(f"kinfolk: {place}{reason}. Check the path, its permissions and the space on disk.")
         return 2
     except Exception as error:
-        if os.environ.get("KINFOLK_DEBUG"):
+        # A traceback ends with the error's own words, which may show what is in the data.
+        if os.environ.get("KINFOLK_DEBUG") and not redacting():
             raise
+        again = "again without --redact" if redacting() else "again"
         tell(
             f"kinfolk: internal error: {type(error).__name__}: {private(error)}\n"
-            "This is a bug. Set KINFOLK_DEBUG=1 and run the command again to see where it is."
+            f"This is a bug. Set KINFOLK_DEBUG=1 and run the command {again} to see where it is."
         )
         return 1
     return int(status or 0)
