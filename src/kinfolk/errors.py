@@ -2,12 +2,71 @@
 
 Every message says what is wrong, shows the value, and says what to do. The command line prints the
 message and exits with status 2; only a bug in kinfolk itself ever shows a traceback.
+
+Messages about data are for whoever holds the data. `redacted` takes out of them what came from it,
+so that they may stand in a log that somebody else reads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
+
+REDACTED = "[redacted]"
+"""What stands in a message instead of something private."""
+
+_redacting: ContextVar[bool] = ContextVar("redacting", default=False)
+
+
+def private(text: object) -> str:
+    """Something taken from the data, for a message: a value, an id, a line or a number of rows.
+
+    Every message shows such things through here, and only through here.
+
+    >>> private(901)
+    '901'
+    >>> with redacted():
+    ...     private(901)
+    '[redacted]'
+    """
+    return REDACTED if _redacting.get() else str(text)
+
+
+@contextmanager
+def redacted(on: bool = True) -> Iterator[None]:
+    """Messages made meanwhile keep tables, columns, the mistake and its remedy, but no data.
+
+    It holds for this thread, or this task of asyncio.
+
+    >>> import pyarrow as pa
+    >>> from kinfolk.data.encode import encode
+    >>> from kinfolk.schema import Schema
+    >>> text = "{individual: {table: p, attributes: {sex: {values: [m, f]}}}, max_size: 1}"
+    >>> with redacted():
+    ...     try:
+    ...         encode(Schema.from_text(text), {"p": pa.table({"sex": ["m", "Mrs Smith"]})})
+    ...     except DataError as error:
+    ...         print(error.problems[0])  # doctest: +NORMALIZE_WHITESPACE
+    p, row [redacted], column sex: [redacted] is not among the declared values m, f. Correct the
+    rows, or add the value to the schema.
+    """
+    before = _redacting.set(on)
+    try:
+        yield
+    finally:
+        _redacting.reset(before)
+
+
+def redact() -> None:
+    """Redact from here to the end of the context, for a program that redacts all it says."""
+    _redacting.set(True)
+
+
+def redacting() -> bool:
+    """Whether messages are being redacted."""
+    return _redacting.get()
 
 
 class KinfolkError(Exception):

@@ -19,7 +19,7 @@ from homes import HOMES, MISTAKES, Tables, assert_same, homes, in_memory, shuffl
 from kinfolk.data.decode import decode
 from kinfolk.data.simulate import write_simulation
 from kinfolk.datasets import load_detroit, load_schema
-from kinfolk.errors import DataError, KinfolkError
+from kinfolk.errors import DataError, KinfolkError, redacted
 from kinfolk.queries import spark_task
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.spark import _cells, count_spark
@@ -161,6 +161,22 @@ def test_problems_come_back_as_messages(spark: Any, spoil: Callable[[Tables], Ta
     assert {p.fix for p in ours} == {p.fix for p in theirs}
     assert all(re.match(r"(homes|people), home (\d+|None), column ", p.where) for p in ours)
     assert "Traceback" not in str(found.value)
+
+
+@pytest.mark.slow
+@needs_spark
+def test_executors_redact_too(spark: Any) -> None:
+    tables = homes()
+    tables["people"] = tables["people"].set_column(
+        tables["people"].column_names.index("sex"),
+        "sex",
+        pa.array(["Mrs Smith"] * tables["people"].num_rows),
+    )
+    with redacted(), pytest.raises(DataError) as caught:
+        count_spark(Workload.of(HOMES), frames(spark, tables))
+    assert "Mrs Smith" not in str(caught.value)
+    assert "[redacted] is not among the declared values" in str(caught.value)
+    assert caught.value.problems[0].where.endswith(" [redacted], column sex")
 
 
 @pytest.mark.slow

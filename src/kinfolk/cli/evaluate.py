@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kinfolk.cli.screen import say, table, tell
-from kinfolk.errors import KinfolkError
+from kinfolk.cli.screen import REDACT, say, table, tell
+from kinfolk.errors import KinfolkError, redacting
 from kinfolk.schema import Schema
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ Example:
     metavar="REPORT_DIR",
     help="The folder to write into.",
 )
+@REDACT
 def evaluate_command(
     schema: Path, first: Path, rest: tuple[Path, ...], synthetic: Path, output: Path
 ) -> None:
@@ -85,7 +86,8 @@ def evaluate_command(
     real = dict(zip(names, given, strict=True))
     found = evaluate(declared, real=real, synthetic=synthetic, stage=tell)
     written = found.write(output)
-    summarise(found)
+    if not redacting():
+        summarise(found)
     for path in written.values():
         say(f"Wrote {path}")
     say("\nNOT PRIVATE: both files hold true figures of the real data. Do not publish them.")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextvars import copy_context
+from io import StringIO
 
 import click
 
@@ -22,7 +24,7 @@ from kinfolk.cli.sample import sample
 from kinfolk.cli.screen import tell
 from kinfolk.cli.synth import fit, synth
 from kinfolk.cli.validate import validate
-from kinfolk.errors import KinfolkError
+from kinfolk.errors import KinfolkError, private, redacting
 
 HELP = """Differentially private synthetic data that keeps groups together.
 
@@ -76,6 +78,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status; no traceback reaches the user."""
+    # What a command sets, such as redaction, ends with it.
+    return copy_context().run(_run, arguments)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     try:
         # A command that ends with a status of its own gives it back; others give nothing.
         status = cli(args=arguments, prog_name="kinfolk", standalone_mode=False)
@@ -83,7 +90,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
         tell(f"kinfolk: {error}")
         return 2
     except click.ClickException as error:
-        error.show()
+        shown = StringIO()
+        error.show(shown)
+        tell(shown.getvalue().rstrip("\n"))
         return 2
     except (KeyboardInterrupt, click.Abort):
         tell("kinfolk: stopped.")
@@ -97,15 +106,17 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return 2
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        reason = os.strerror(error.errno) if error.errno else str(error)
+        reason = os.strerror(error.errno) if error.errno else private(error)
         tell(f"kinfolk: {place}{reason}. Check the path, its permissions and the space on disk.")
         return 2
     except Exception as error:
-        if os.environ.get("KINFOLK_DEBUG"):
+        # A traceback ends with the error's own words, which may show what is in the data.
+        if os.environ.get("KINFOLK_DEBUG") and not redacting():
             raise
+        again = "again without --redact" if redacting() else "again"
         tell(
-            f"kinfolk: internal error: {type(error).__name__}: {error}\n"
-            "This is a bug. Set KINFOLK_DEBUG=1 and run the command again to see where it is."
+            f"kinfolk: internal error: {type(error).__name__}: {private(error)}\n"
+            f"This is a bug. Set KINFOLK_DEBUG=1 and run the command {again} to see where it is."
         )
         return 1
     return int(status or 0)

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 
-from kinfolk.cli.screen import say, table, tell
+from kinfolk.cli.screen import REDACT, say, table, tell
 from kinfolk.data.encode import encode
 from kinfolk.data.encoded import Encoded
-from kinfolk.errors import KinfolkError
+from kinfolk.errors import KinfolkError, redacting
 from kinfolk.schema import Schema
 
 HELP = """Check tables against a schema and show everything there is to mend, in one run.
 
 SCHEMA is a schema.yaml; HOUSEHOLDS and PERSONS are CSV, Parquet or Arrow files. Flat data (a schema
 without `group`) takes one table. Nothing is written, and nothing here is private: the output speaks
-about the data as it is and is meant for whoever holds it.
+about the data as it is and is meant for whoever holds it. With --redact it says what is wrong with
+which column and what to do, and shows nothing of the data.
 
 \b
 Example:
@@ -29,17 +31,42 @@ Example:
 @click.command(help=HELP, short_help="Check tables against a schema.")
 @click.argument("schema", type=click.Path(path_type=Path))
 @click.argument("tables", nargs=-1, required=True, type=click.Path(path_type=Path))
+@REDACT
 def validate(schema: Path, tables: tuple[Path, ...]) -> None:
     """See HELP."""
     declared = Schema.from_yaml(schema)
     encoded = encode(declared, name_tables(declared, tables))
-    say("The tables fit the schema. (These are true figures of the data: not private.)\n")
-    summarise(encoded)
+    if redacting():
+        say("The tables fit the schema.")
+    else:
+        say("The tables fit the schema. (These are true figures of the data: not private.)\n")
+        summarise(encoded)
+    for name, formula in _seem_computed(declared, encoded):
+        tell(
+            f"\nNote: {name} seems computed from the members ({formula}).\n"
+            "If it is, and the unit is `person`, write `derived: true`."
+        )
     if declared.domain == "drafted":
         tell(
             "\nWarning: the schema says `domain: drafted`: its values were read off the data, "
             "which leaks.\nConfirm the marked lines and set `domain: declared`."
         )
+
+
+def warn_of_computed(schema: Schema, tables: Mapping[str, Any]) -> None:
+    """Warn of group attributes that seem computed and do not say so: for the unit `person`."""
+    for name, formula in _seem_computed(schema, tables):
+        tell(
+            f"Warning: {name} seems computed from the members ({formula}).\n"
+            "If it is, people are less protected than promised: write `derived: true`."
+        )
+
+
+def _seem_computed(schema: Schema, data: Encoded | Mapping[str, Any]) -> list[tuple[str, str]]:
+    # Imported here because Arrow's reader of folders brings pandas along.
+    from kinfolk.data.undeclared import seem_computed
+
+    return seem_computed(schema, data)
 
 
 def name_tables(schema: Schema, paths: tuple[Path, ...]) -> dict[str, Any]:

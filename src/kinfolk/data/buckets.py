@@ -1,7 +1,7 @@
 """Rows of both tables in temporary files, by group: all of a group in the same bucket.
 
 What is true of a group can be checked and counted bucket by bucket, however large the tables are.
-The files hold private rows: they live in a folder that only their owner may read, and go with it.
+The files hold private rows: only their owner may read them, and they go with their folder.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import pyarrow.ipc as ipc
 import pyarrow.types as pt
 
 from kinfolk.data.columns import column_kind
+from kinfolk.data.private_files import make_private, make_private_folder
 from kinfolk.errors import KinfolkError
 
 Hashes = npt.NDArray[np.uint64]
@@ -117,8 +118,9 @@ class Buckets:
                     with _writing(self._directory):
                         for bucket, part in self._spread(plain):
                             if bucket not in writers:
-                                sink = pa.OSFile(str(self._path(table, bucket)), "wb")
-                                file = files.enter_context(sink)
+                                path = self._path(table, bucket)
+                                make_private(path)
+                                file = files.enter_context(pa.OSFile(str(path), "wb"))
                                 writer = files.enter_context(ipc.new_stream(file, part.schema))
                                 writers[bucket] = writer
                             writers[bucket].write_table(part)
@@ -147,7 +149,7 @@ class Buckets:
         tables, level = len(self.rows), self._level + 1
         directory = self._directory / str(bucket)
         with _writing(self._directory):
-            directory.mkdir()
+            make_private_folder(directory)
         finer = Buckets(directory, as_text=self._as_text, tables=tables, level=level)
         finer.fill(self._pieces(table, bucket) for table in range(tables))
         self._discard(bucket)

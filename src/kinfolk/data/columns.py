@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from kinfolk.data.tables import such
-from kinfolk.errors import Problem
+from kinfolk.errors import Problem, private, redacting
 from kinfolk.schema import Attribute, Categorical, Numeric, Value
 from kinfolk.schema.attributes import shown
 
@@ -81,7 +81,16 @@ def column_kind(dtype: pa.DataType) -> str:
         return "number"
     if pt.is_string(dtype) or pt.is_large_string(dtype) or pt.is_string_view(dtype):
         return "text"
-    return "blank" if pt.is_null(dtype) else str(dtype)
+    return "blank" if pt.is_null(dtype) else type_name(dtype)
+
+
+def type_name(dtype: pa.DataType) -> str:
+    """An Arrow type's own name; redacted, without what it is made of, which may have names.
+
+    >>> type_name(pa.struct({"Mrs Smith": pa.int8()}))
+    'struct<Mrs Smith: int8>'
+    """
+    return re.split(r"[<\[(]", str(dtype))[0] if redacting() else str(dtype)
 
 
 def in_words(dtype: pa.DataType) -> str:
@@ -111,7 +120,7 @@ def wrong_kind(column: pa.ChunkedArray, expected: str) -> Misfit | None:
         fix = f"Convert the column to {'numbers' if expected == 'number' else expected}."
     said = "numbers" if expected == "number" else expected
     held = in_words(column.type)
-    if held != str(column.type):
+    if held != type_name(column.type):
         held += f" ({_quote(column[int(rows[0])])})"
     return Misfit(rows=rows, what=f"the column holds {held}, the schema says {said}", fix=fix)
 
@@ -170,9 +179,9 @@ def _encode_values(cells: pa.Array, attribute: Categorical) -> tuple[Codes, list
     if not len(outside):
         return codes, []
     undeclared = some([plain_text(cells[int(i)]) for i in outside[:6]], of=len(outside))
-    declared = some([plain_text(v) for v in attribute.values[:9]], of=len(attribute.values), most=8)
+    declared = some([written(v) for v in attribute.values[:9]], of=len(attribute.values), most=8)
     what = f"{_quote(cells[int(outside[0])])} is not among the declared values {declared}"
-    if len(outside) > 1:
+    if len(outside) > 1 and not redacting():
         what += f"; undeclared in this column: {undeclared}"
     fix = "Correct the rows, or add the value to the schema."
     return codes, [Misfit(rows=outside, what=what, fix=fix)]
@@ -229,7 +238,7 @@ def _as_floats(cells: pa.Array) -> tuple[npt.NDArray[np.float64], npt.NDArray[np
 
 def _quote(cell: Any) -> str:
     value = _python(cell)
-    return shown(value) if isinstance(value, str) else str(value)
+    return private(shown(value) if isinstance(value, str) else value)
 
 
 def _python(cell: Any) -> Any:
@@ -241,12 +250,16 @@ def _python(cell: Any) -> Any:
 
 
 def plain_text(cell: Any) -> str:
-    """A cell for a message, in quotes only where they are needed to see what it is.
+    """A cell for a message, in quotes only where they are needed to see what it is."""
+    return private(written(_python(cell)))
 
-    >>> plain_text("m"), plain_text(" m"), plain_text(7)
+
+def written(value: object) -> str:
+    """A value that everybody knows, in quotes only where they are needed to see what it is.
+
+    >>> written("m"), written(" m"), written(7)
     ('m', "' m'", '7')
     """
-    value = _python(cell)
     if not isinstance(value, str):
         return str(value)
     plain = value.isprintable() and value == value.strip() and 0 < len(value) <= 60

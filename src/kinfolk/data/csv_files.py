@@ -14,7 +14,7 @@ from typing import IO, Any, cast
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from kinfolk.errors import KinfolkError, Problem
+from kinfolk.errors import KinfolkError, Problem, private, redacting
 from kinfolk.schema.attributes import shown
 
 
@@ -24,6 +24,17 @@ class UnreadableError(KinfolkError):
     def __init__(self, where: str, what: str, fix: str) -> None:
         self.problem = Problem(where=where, what=what, fix=fix)
         super().__init__(str(self.problem))
+
+
+def such(count: int, noun: str = "row") -> str:
+    """Say that the place named is the first of several.
+
+    >>> such(1), such(1200, "group")
+    ('', ' (1,200 such groups; this is the first)')
+    """
+    if count < 2 or redacting():
+        return ""
+    return f" ({private(f'{count:,}')} such {noun}s; this is the first)"
 
 
 def csv_options(path: Path, columns: list[str]) -> dict[str, Any]:
@@ -131,7 +142,7 @@ def _records(path: Path, *, strict: bool = False) -> Iterator[tuple[int, list[st
             if "unexpected end" not in str(error):
                 raise
             what, fix = "a quote is opened and never closed.", "Close it, or double it in a text."
-            raise UnreadableError(f"{path.name}, line {line}", what, fix) from None
+            raise UnreadableError(f"{path.name}, line {private(line)}", what, fix) from None
 
 
 def refuse_separator(path: Path, header: list[str]) -> None:
@@ -160,10 +171,9 @@ def _refuse_bytes(path: Path) -> None:
                 bad.append((number, line[max(error.start - 10, 0) : error.end + 10]))
     if bad:
         number, piece = bad[0]
-        more = f" ({len(bad):,} such lines; this is the first)" if len(bad) > 1 else ""
-        what = f"{shown(piece)} is not text in UTF-8{more}."
+        what = f"{private(shown(piece))} is not text in UTF-8{such(len(bad), 'line')}."
         fix = "Save the file in UTF-8; it may be in Latin-1, Windows-1252 or UTF-16."
-        raise UnreadableError(f"{path.name}, line {number}", what, fix)
+        raise UnreadableError(f"{path.name}, line {private(number)}", what, fix)
 
 
 def _refuse_ragged(path: Path, expected: int) -> None:
@@ -173,11 +183,11 @@ def _refuse_ragged(path: Path, expected: int) -> None:
         ragged += ((line, len(cells)) for line, cells in _records(path) if len(cells) != expected)
     if ragged:
         line, actual = ragged[0]
-        more = f" ({len(ragged):,} such lines; this is the first)" if len(ragged) > 1 else ""
-        noun = "cell" if actual == 1 else "cells"
-        what = f"{actual} {noun}, but the first line has {expected}{more}."
+        found, more = private(actual), such(len(ragged), "line")
+        noun = "cell" if found == "1" else "cells"
+        what = f"{found} {noun}, but the first line has {private(expected)}{more}."
         fix = "Look for an unquoted comma, a missing cell or a line break inside a cell."
-        raise UnreadableError(f"{path.name}, line {line}", what, fix)
+        raise UnreadableError(f"{path.name}, line {private(line)}", what, fix)
 
 
 def _refuse_open_quote(path: Path) -> None:

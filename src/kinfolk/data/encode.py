@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kinfolk.data.columns import Codes, encode_column, plain_text, some
+from kinfolk.data.columns import Codes, encode_column, some, written
 from kinfolk.data.encoded import CodeArray, Encoded, code_type, storage_types
 from kinfolk.data.linking import link_tables
 from kinfolk.data.membership import settle_members
 from kinfolk.data.tables import Source, TableLike, UnreadableError, read_source
-from kinfolk.errors import DataError, KinfolkError, Problem
+from kinfolk.errors import DataError, KinfolkError, Problem, private, redacting
 from kinfolk.schema import Attribute, Schema
 from kinfolk.schema.findings import closest
 
@@ -114,12 +114,13 @@ def lacking(source: Source, wanted: list[str]) -> list[Problem]:
     """Columns that a table should have and has not, and rows where there are none at all."""
     problems: list[Problem] = []
     missing = [column for column in wanted if column not in source.columns]
-    there = some([plain_text(n) for n in source.names], of=len(source.names), most=8)
+    # What the schema does not name may be anything: the first row of a file without names, say.
+    there = private(some([written(n) for n in source.names], of=len(source.names), most=8))
     for column in missing:
         similar = closest(column.lower(), [n.lower() for n in source.names])
         guess = [n for n in source.names if n.lower() == similar]
         what = f"there is no such column; there are {there or 'none at all'}."
-        fix = f"Did you mean {guess[0]!r}? " if guess else ""
+        fix = f"Did you mean {guess[0]!r}? " if guess and not redacting() else ""
         fix += "Add the column, or correct the schema."
         problems.append(Problem(where=f"{source.name}, column {column}", what=what, fix=fix))
     if not source.rows and len(missing) < len(wanted):

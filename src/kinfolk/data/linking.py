@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from kinfolk.data.columns import column_kind, in_words, plain_text
+from kinfolk.data.columns import column_kind, in_words, plain_text, type_name
 from kinfolk.data.tables import Source, such
-from kinfolk.errors import Problem
+from kinfolk.errors import Problem, private
 from kinfolk.schema import Schema
 
 
@@ -31,7 +31,7 @@ class Links:
 
     def name(self, group: int) -> str:
         """The id of a group, as text."""
-        return plain_text(self.ids[group]) if self.ids is not None else str(group + 1)
+        return plain_text(self.ids[group]) if self.ids is not None else private(group + 1)
 
 
 def link_tables(
@@ -68,7 +68,7 @@ def link_tables(
     if common is None:
         held = in_words(refs.type), in_words(ids.type)
         if held[0] == held[1]:
-            held = str(refs.type), str(ids.type)
+            held = type_name(refs.type), type_name(ids.type)
         first = [plain_text(next(iter(cells.drop_null()), "none")) for cells in (refs, ids)]
         what = (
             f"the ids are {held[0]} ({first[0]}), but {held[1]} ({first[1]}) in {homes.name}, "
@@ -110,7 +110,7 @@ def _read_ids(
     try:
         ids[:0].dictionary_encode()
     except pa.ArrowNotImplementedError:
-        what = f"the ids are of the type {ids.type}, which cannot be compared."
+        what = f"the ids are of the type {type_name(ids.type)}, which cannot be compared."
         where = f"{source.name}, column {name}"
         problems.append(Problem(where=where, what=what, fix="Use numbers or text as ids."))
         return None

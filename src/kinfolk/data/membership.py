@@ -15,7 +15,7 @@ from kinfolk.data.columns import distinct, value_of, wrong_kind
 from kinfolk.data.encoded import Cleaning
 from kinfolk.data.linking import Links
 from kinfolk.data.tables import Source, such
-from kinfolk.errors import Problem
+from kinfolk.errors import Problem, private
 from kinfolk.schema import Schema
 from kinfolk.schema.attributes import kind_of
 
@@ -98,8 +98,8 @@ def settle_members(
 def nobody_left(table: str, oversize: int, others: int) -> Problem:
     """Cleaning has left no group."""
     what = (
-        f"no group is left: {oversize:,} over max_size or a role's max, "
-        f"{others:,} without anybody in a declared role."
+        f"no group is left: {private(f'{oversize:,}')} over max_size or a role's max, "
+        f"{private(f'{others:,}')} without anybody in a declared role."
     )
     fix = "Raise max_size or max, write `oversize: first`, or declare the roles that occur."
     return Problem(where=table, what=what, fix=fix)
@@ -163,8 +163,8 @@ def check_roles(
         ):
             if len(rows):
                 row = int(rows[0])
-                number = int(counts[row, index])
-                who = f"no {name}" if number == 0 else f"{number} members with the role {name}"
+                number = private(counts[row, index])
+                who = f"no {name}" if number == "0" else f"{number} members with the role {name}"
                 what = f"{links.name(row)} has {who}{such(len(rows), 'group')}."
                 where = f"{homes.place(row)}, column {schema.group.id if schema.group else ''}"
                 problems.append(Problem(where=where, what=what, fix=fix))

@@ -19,8 +19,15 @@ import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pyarrow.types as pt
 
-from kinfolk.data.csv_files import UnreadableError, csv_header, csv_options, read_csv, row_lines
-from kinfolk.errors import DataError, Problem
+from kinfolk.data.csv_files import (
+    UnreadableError,
+    csv_header,
+    csv_options,
+    read_csv,
+    row_lines,
+    such,
+)
+from kinfolk.errors import DataError, Problem, private
 from kinfolk.schema.attributes import kind_of, shown
 
 __all__ = [
@@ -72,13 +79,13 @@ class Source:
     def place(self, row: int) -> str:
         """Name a row the way its reader would look for it."""
         if self.named_by is not None:
-            return f"{self.name}, {self.named_by} {self.columns[self.named_by][row]}"
+            return f"{self.name}, {self.named_by} {private(self.columns[self.named_by][row])}"
         if self.numbers is not None:
             row = int(self.numbers[row])
         if not self.untyped:
-            return f"{self.name}, row {row + 1}"
+            return f"{self.name}, row {private(row + 1)}"
         line = self._lines[row] if row < len(self._lines) else row + 2
-        return f"{self.name}, line {line}"
+        return f"{self.name}, line {private(line)}"
 
     @cached_property
     def _lines(self) -> list[int]:
@@ -91,15 +98,6 @@ def read_source(table: TableLike, wanted: Iterable[str], *, name: str) -> Source
     if isinstance(table, str | Path):
         return _read_file(Path(table), columns)
     return _read_frame(table, columns, name)
-
-
-def such(count: int, noun: str = "row") -> str:
-    """Say that the place named is the first of several.
-
-    >>> such(1), such(1200, "group")
-    ('', ' (1,200 such groups; this is the first)')
-    """
-    return f" ({count:,} such {noun}s; this is the first)" if count > 1 else ""
 
 
 def file_kind(path: Path) -> str:
@@ -156,7 +154,7 @@ def _reason(error: BaseException) -> str:
     if number:
         return os.strerror(number)
     text = str(error.args[0] if error.args else type(error).__name__).split("\n")[0]
-    return text if len(text) <= 100 else f"{text[:97]}..."
+    return private(text if len(text) <= 100 else f"{text[:97]}...")
 
 
 def _read_kind(path: Path, kind: str, columns: list[str]) -> tuple[pa.Table, list[str]]:
@@ -215,10 +213,10 @@ def _explain_cells(cells: list[Any], error: Exception, name: str, column: str) -
         return Problem(where=f"{name}, column {column}", what=what, fix=fix)
     row = others[0]
     what = (
-        f"the column mixes {kinds[first]} ({shown(plain[first])} in row {first + 1}) and "
-        f"{kinds[row]} ({shown(plain[row])}){such(len(others))}."
+        f"the column mixes {kinds[first]} ({private(shown(plain[first]))} in row "
+        f"{private(first + 1)}) and {kinds[row]} ({private(shown(plain[row]))}){such(len(others))}."
     )
-    return Problem(where=f"{name}, row {row + 1}, column {column}", what=what, fix=fix)
+    return Problem(where=f"{name}, row {private(row + 1)}, column {column}", what=what, fix=fix)
 
 
 def _is_blank(cell: Any) -> bool:
@@ -244,7 +242,7 @@ def check_names(columns: list[str], name: str, *, names: list[str]) -> None:
     """No wanted column may be there twice."""
     twice = [c for c in columns if names.count(c) > 1]
     if twice:
-        what = f"{names.count(twice[0])} columns are called {twice[0]!r}."
+        what = f"{private(names.count(twice[0]))} columns are called {twice[0]!r}."
         raise UnreadableError(name, what, "Rename or remove all but one.")
 
 
@@ -282,6 +280,6 @@ def _explain_bytes(cells: pa.ChunkedArray, name: str, column: str, first: int) -
         what, fix = "the column is damaged.", "Write the table again."
         return Problem(where=f"{name}, column {column}", what=what, fix=fix)
     row, cell = bad[0]
-    where = f"{name}, row {first + row + 1}, column {column}"
-    what = f"{shown(cell)} is not text in UTF-8{such(len(bad))}."
+    where = f"{name}, row {private(first + row + 1)}, column {column}"
+    what = f"{private(shown(cell))} is not text in UTF-8{such(len(bad))}."
     return Problem(where=where, what=what, fix="Store the text in UTF-8.")

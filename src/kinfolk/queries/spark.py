@@ -24,7 +24,7 @@ from kinfolk.data.encode import HEADING, check_table_names, lacking, people_colu
 from kinfolk.data.encoded import Cleaning
 from kinfolk.data.membership import nobody_left
 from kinfolk.data.tables import Source
-from kinfolk.errors import DataError, KinfolkError, Problem
+from kinfolk.errors import DataError, KinfolkError, Problem, private, redacting
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.spark_task import RESULT, TOTALS, Task, wanted_columns
 from kinfolk.queries.workload import Workload
@@ -100,7 +100,7 @@ def _frame(name: str, table: DataFrame | str | Path) -> DataFrame:
         try:
             return _session().read.parquet(str(table))
         except AnalysisException as error:
-            reason = str(error).split("\n")[0]
+            reason = private(str(error).split("\n")[0])
             raise KinfolkError(
                 f"{name}: Spark cannot read {table} as Parquet ({reason}). "
                 "Check the path; read other formats with Spark and pass the DataFrame."
@@ -138,7 +138,7 @@ def _check_columns(schema: Schema, frames: Mapping[str, DataFrame]) -> None:
         names = frames[name].columns
         twice = [column for column in wanted if names.count(column) > 1]
         for column in twice:
-            what = f"{names.count(column)} columns are called so."
+            what = f"{private(names.count(column))} columns are called so."
             place = f"{name}, column {column}"
             problems.append(Problem(where=place, what=what, fix="Rename or drop all but one."))
         columns = {column: pa.chunked_array([], pa.null()) for column in names}
@@ -158,7 +158,9 @@ def _cells(
     from pyspark.sql import functions
 
     schema = workload.schema
-    task = Task(schema=schema.to_yaml(), blocks=workload.blocks, weights=weights)
+    task = Task(
+        schema=schema.to_yaml(), blocks=workload.blocks, weights=weights, redact=redacting()
+    )
     rows = _wide(schema, frames)
     if schema.group is not None:
         by = ("key",) if partitions is None else (partitions, "key")

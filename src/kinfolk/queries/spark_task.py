@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from kinfolk.data.encode import encode_sources, home_columns, people_columns
 from kinfolk.data.encoded import Cleaning
 from kinfolk.data.tables import Source
-from kinfolk.errors import DataError
+from kinfolk.errors import DataError, redacted
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.workload import Block, Workload
 from kinfolk.schema import Schema
@@ -46,6 +46,8 @@ class Task:
     """As YAML."""
     blocks: tuple[Block, ...]
     weights: npt.NDArray[np.int64] | None
+    redact: bool = False
+    """Whether messages hide what is in the data, as they do where the task was made."""
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Count whole groups, as many at a time as fit a chunk."""
@@ -59,7 +61,9 @@ class Task:
         rest = iter(batches)
         for rows in _whole_groups(rest):
             try:
-                counter.add(encode_sources(schema, *_sources(schema, rows), [], part=True))
+                with redacted(self.redact):
+                    data = encode_sources(schema, *_sources(schema, rows), [], part=True)
+                counter.add(data)
             except DataError as error:
                 for _ in rest:
                     pass

@@ -12,7 +12,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +30,7 @@ from kinfolk.data.encode import (
 )
 from kinfolk.data.encoded import Encoded
 from kinfolk.data.membership import nobody_left
+from kinfolk.data.private_files import private_folder, sweep
 from kinfolk.data.tables import UnreadableError
 from kinfolk.errors import DataError, KinfolkError, Problem
 from kinfolk.queries.counting import Counter
@@ -71,7 +71,8 @@ def count_files(
 
     The result equals that of counting in memory, number by number. `memory` is about how many bytes
     the tables may take at a time; Python, its libraries and the answers come on top. Whatever does
-    not fit goes to temporary files, uncompressed, in a folder that is removed in any case.
+    not fit goes to temporary files, uncompressed, in a folder that only its owner may enter. It is
+    removed in any case: after `kill -9` by the next run of the same user.
 
     >>> from kinfolk.datasets import load_detroit
     >>> import pyarrow.parquet as pq
@@ -93,10 +94,11 @@ def count_files(
     tell = progress or (lambda stage, number: None)
     counter = Counter(workload, weights=weights)
     streams = _open(schema, tables)
+    sweep()
     with ExitStack() as folders:
 
         def folder() -> Path:
-            return Path(folders.enter_context(TemporaryDirectory(prefix="kinfolk-")))
+            return folders.enter_context(private_folder())
 
         try:
             for part in _parts(streams, memory, folder, tell):
