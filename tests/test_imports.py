@@ -36,6 +36,8 @@ PRIVATE = {
     "kinfolk.data.encode": "rows of private tables",
     "kinfolk.data.linking": "rows of private tables",
     "kinfolk.data.membership": "rows of private tables",
+    "kinfolk.data.undeclared": "rows of private tables",
+    "kinfolk.data.digest": "rows of private tables",
     "kinfolk.queries.counting": "exact answers",
     "kinfolk.queries.kernel": "exact answers",
     "kinfolk.queries.streaming": "exact answers",

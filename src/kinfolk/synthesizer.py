@@ -14,7 +14,7 @@ from kinfolk.methods.method import Method, Progress, silent
 from kinfolk.methods.registry import method_named
 from kinfolk.queries.units import Unit, singular
 from kinfolk.release.fitting import fit, promised
-from kinfolk.release.release import Release
+from kinfolk.release.release import Release, checked_seed
 from kinfolk.schema import Schema
 
 
@@ -41,6 +41,7 @@ class Synthesizer:
         unit: str,
         epsilon: float,
         delta: float,
+        neighbours: str | None = None,
         method: str | Method | None = None,
         accounting: str | None = None,
         seed: int | None = None,
@@ -52,12 +53,15 @@ class Synthesizer:
         schema: a Schema, or the path of a schema.yaml.
         unit: whom the promise protects: household, person, or a table of the schema. No default.
         epsilon, delta: the promise. delta should be far below one in the number of people.
+        neighbours: for a whole household, 'add-remove' (the default: one more or less) or 'replace'
+            (one by another; stronger at the same epsilon, with more noise).
         method: a method's name, or a method; `settings` are those of the method.
         accounting: by default the tightest for the method: 'gaussian', or 'zcdp' where it selects;
             'paper' for the paper's arithmetic.
         seed: fixes everything, for tests: the certificate then says that nothing is private.
-        ledger: where the spends and released values are recorded, so that a run can be resumed.
-            By default in a temporary folder that goes when the fit ends.
+        ledger: where the spends and released values are recorded, so that a run can be resumed; or
+            a ledger that `kinfolk ledger create` has made, on which several releases draw. By
+            default in a temporary folder that goes when the fit ends.
         """
         self.schema = schema if isinstance(schema, Schema) else Schema.from_yaml(os.fspath(schema))
         if isinstance(method, str) or method is None:
@@ -66,15 +70,16 @@ class Synthesizer:
             raise KinfolkError(f"{next(iter(settings))}: tell the method itself, or name it.")
         else:
             self.method = method
-        self.promise = promised(
+        self.guarantee = promised(
             self.schema,
             self.method,
             unit=unit,
             epsilon=epsilon,
             delta=delta,
+            neighbours=neighbours,
             accounting=accounting,
-            seed=seed,
         )
+        self.seed = checked_seed(seed)
         self.ledger = None if ledger is None else Path(ledger)
         self._release: Release | None = None
 
@@ -88,32 +93,40 @@ class Synthesizer:
         """Fit to tables by name: data frames of pandas, polars or pyarrow, or paths.
 
         Every fit spends epsilon and delta anew, unless it resumes the run of its ledger. Ctrl-C
-        keeps what was learnt so far: `release` has it, and the interruption goes on.
+        keeps what was learnt so far: `release` has it, and the interruption goes on. So it is with
+        a run that has lost most of its budget in a crash: it raises a KinfolkError.
         """
         if self.ledger is None:
             with tempfile.TemporaryDirectory(prefix="kinfolk-") as folder:
-                return self._fit(tables, Path(folder) / "ledger.jsonl", False, progress)
-        return self._fit(tables, self.ledger, resume, progress)
+                path = Path(folder) / "ledger.jsonl"
+                return self._fit(tables, path, resume=False, passing=True, progress=progress)
+        return self._fit(tables, self.ledger, resume=resume, passing=False, progress=progress)
 
     def _fit(
         self,
         tables: Mapping[str, TableLike],
         ledger: Path,
+        *,
         resume: bool,
+        passing: bool,
         progress: Progress | None,
     ) -> Self:
         fitted = fit(
             self.schema,
             tables,
-            promise=self.promise,
+            guarantee=self.guarantee,
             method=self.method,
             ledger=ledger,
+            seed=self.seed,
             resume=resume,
+            passing=passing,
             progress=progress or silent,
         )
         self._release = fitted.release
         if fitted.ending == "interrupted":
             raise KeyboardInterrupt
+        if fitted.ending == "short":
+            raise KinfolkError(f"{fitted.shortfall}. `release` has it.")
         return self
 
     @property
@@ -135,7 +148,7 @@ class Synthesizer:
 
         See `Release.sample`. A synthesizer with a seed draws the same every time.
         """
-        chosen = self.promise.seed if seed is None else seed
+        chosen = self.seed if seed is None else seed
         return self.release.sample(groups, seed=chosen, frames=frames)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -143,7 +156,7 @@ class Synthesizer:
         self.release.save(path)
 
     def __repr__(self) -> str:
-        promise = self.promise
+        promise = self.guarantee
         protected = singular(self.schema.table_names[0 if promise.unit is Unit.GROUP else -1])
         state = "not fitted" if self._release is None else "fitted"
         return (

@@ -9,101 +9,174 @@ import numpy as np
 import pytest
 
 from kinfolk.audit import AuditResult, Verdict, audit
-from kinfolk.audit.confidence import highest_rate
-from kinfolk.audit.engine import _choose, _Claim
-from kinfolk.audit.neighbours import neighbours
+from kinfolk.audit.guess import Claim, judge
+from kinfolk.audit.neighbours import pair_of, sizes_of
 from kinfolk.audit.subjects import SUBJECTS, _log_choice
 from kinfolk.audit.tradeoff import Ceiling
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy.account import read_account
-from kinfolk.privacy.accounting import rho_from
-from kinfolk.privacy.curator import Promise
+from kinfolk.privacy.accounting import Accounting
+from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.queries.sensitivity import workload_sensitivities
-from kinfolk.queries.units import Unit
+from kinfolk.queries.units import Neighbours
 
 CERTAIN = 1 - 1e-6
 """A correct program fails one of these tests once in a million runs at most."""
 
 
-def audited(what: str, unit: Unit, *, runs: int, confidence: float = CERTAIN) -> AuditResult:
-    return audit(what, unit=unit, epsilon=10.0, delta=1e-3, runs=runs, confidence=confidence)
+def audited(
+    what: str,
+    neighbours: Neighbours,
+    *,
+    runs: int,
+    accounting: Accounting | None = None,
+    confidence: float = CERTAIN,
+) -> AuditResult:
+    return audit(
+        what,
+        neighbours=neighbours,
+        epsilon=10.0,
+        delta=1e-3,
+        accounting=accounting,
+        runs=runs,
+        confidence=confidence,
+    )
 
 
-@pytest.mark.parametrize("unit", list(Unit))
-@pytest.mark.parametrize(("what", "runs"), [("measure", 120), ("select", 120), ("run", 60)])
-def test_a_correct_program_survives(what: str, unit: Unit, runs: int) -> None:
-    assert audited(what, unit, runs=runs).verdict is Verdict.CONSISTENT
+@pytest.mark.parametrize("neighbours", list(Neighbours))
+@pytest.mark.parametrize(
+    ("what", "runs"),
+    [("default", 60), ("dropped", 40), ("measure", 120), ("sizes", 120), ("select", 120),
+     ("run", 60)],
+)  # fmt: skip
+def test_a_correct_program_survives(what: str, neighbours: Neighbours, runs: int) -> None:
+    result = audited(what, neighbours, runs=runs)
+    assert result.verdict is Verdict.CONSISTENT
+
+
+@pytest.mark.parametrize("what", ["measure", "sizes"])
+@pytest.mark.parametrize("accounting", [Accounting.GAUSSIAN, Accounting.ZCDP])
+def test_a_correct_measurement_survives_either_accounting(
+    what: str, accounting: Accounting
+) -> None:
+    result = audited(what, Neighbours.ADD_REMOVE, runs=400, accounting=accounting)
+    assert result.verdict is Verdict.CONSISTENT
+    assert result.claim.accounting is accounting
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("unit", list(Unit))
-@pytest.mark.parametrize(("what", "runs"), [("select", 1500), ("run", 700)])
-def test_a_correct_program_survives_more_runs(what: str, unit: Unit, runs: int) -> None:
-    result = audited(what, unit, runs=runs)
+@pytest.mark.parametrize("neighbours", list(Neighbours))
+@pytest.mark.parametrize(
+    ("what", "runs"),
+    [("default", 600), ("dropped", 400), ("sizes", 2500), ("select", 1500), ("run", 700)],
+)
+def test_a_correct_program_survives_more_runs(what: str, neighbours: Neighbours, runs: int) -> None:
+    result = audited(what, neighbours, runs=runs)
     assert result.verdict is Verdict.CONSISTENT
-    assert result.rho > 0.05 * result.claimed_rho
+    # A household that is dropped tells nothing, and a size or the grid's share next to nothing.
+    if what not in ("dropped", "sizes"):
+        assert result.rho > 0.05 * result.claimed_rho
 
 
 def test_a_measurement_is_seen() -> None:
     """The bound is 0.58 of the claim on average, with a standard deviation of 0.08."""
-    result = audited("measure", Unit.GROUP, runs=500, confidence=0.999)
+    result = audited("measure", Neighbours.REPLACE, runs=500, confidence=0.999)
     assert result.epsilon > 0.15 * result.claimed_epsilon
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("unit", "share"), [(Unit.GROUP, 0.4), (Unit.INDIVIDUAL, 0.3)])
-def test_a_measurement_is_seen_clearly(unit: Unit, share: float) -> None:
+@pytest.mark.parametrize(
+    ("neighbours", "share"),
+    [(Neighbours.ADD_REMOVE, 0.4), (Neighbours.REPLACE, 0.4), (Neighbours.IN_PLACE, 0.3)],
+)
+def test_a_measurement_is_seen_clearly(neighbours: Neighbours, share: float) -> None:
     """On average the bound is 0.67 of the claim for a household and 0.6 for a person.
 
     Its standard deviation is 0.05. A person's noise is so small here that it being whole numbers
     has to be allowed for.
     """
-    result = audited("measure", unit, runs=2500)
+    result = audited("measure", neighbours, runs=2500)
     assert share * result.claimed_epsilon < result.epsilon
     assert result.verdict is Verdict.CONSISTENT
     assert len(result.curve) > 5
+
+
+def test_a_dropped_household_tells_nothing() -> None:
+    """Whether it is there or not, every likelihood is the same."""
+    result = audited("dropped", Neighbours.ADD_REMOVE, runs=40)
+    assert (result.epsilon, result.rho) == (0, 0)
 
 
 def test_bounds_are_true_as_often_as_stated() -> None:
     """On Gaussian clues that use up their claim exactly; 6 standard errors are never exceeded."""
     rng = np.random.default_rng(8)
     audits, runs, alarm = 250, 400, 0.2
-    rho = float(rho_from(10.0, 1e-3))
-    ceiling = Ceiling(selected=0.0, sigma=100.0)
-    claim = _Claim(ceiling=ceiling, rho=rho, epsilon=10.0, delta=1e-3, alarm=alarm)
-    mu = ceiling.mu(rho)
+    promise = Guarantee.of(
+        neighbours=Neighbours.REPLACE, epsilon=10.0, delta=1e-3, accounting=Accounting.GAUSSIAN
+    )
+    ceiling = Ceiling(selected=0.0, accounting=promise.accounting)
+    claim = Claim(ceiling=ceiling, promise=promise, alarm=alarm)
+    mu = ceiling.mu(float(promise.rho))
     accused = 0
     for _ in range(audits):
         truth = rng.random(runs) < 0.5
         clues = rng.normal(size=runs) + mu * truth - mu / 2
-        test = _choose(clues[:100], truth[:100], claim)
-        errors = test.bound(clues[100:], truth[100:], alarm=alarm, rate=highest_rate)
-        accused += ceiling.rho(errors.mu) > rho
+        # Beside the likelihood, a number of rows that says nothing.
+        both = np.column_stack([clues, rng.integers(50, 70, runs)])
+        errors = judge(("likelihood", "rows"), both, truth, claim).errors
+        accused += claim.used(errors) > 1
     assert accused <= audits * alarm + 6 * math.sqrt(audits * alarm)
     # An audit that never accused anybody at this level would waste its runs.
     assert accused > 0
 
 
-@pytest.mark.parametrize("unit", list(Unit))
-def test_the_neighbours_are_neighbours_and_far_apart(unit: Unit) -> None:
-    pair = neighbours(unit)
-    (bound,) = workload_sensitivities(pair.workload, unit)
+@pytest.mark.parametrize("neighbours", list(Neighbours))
+def test_the_neighbours_are_neighbours_and_far_apart(neighbours: Neighbours) -> None:
+    pair = pair_of(neighbours)
+    bound, _ = workload_sensitivities(pair.workload, neighbours)
     assert np.abs(pair.difference).max() <= bound.single
     assert 0.95 * bound.l2 < pair.distance <= bound.l2
-    assert pair.first.groups == pair.second.groups
-    assert (pair.first.people == pair.second.people) == (unit is Unit.INDIVIDUAL)
+    assert pair.second.groups - pair.first.groups == (neighbours is Neighbours.ADD_REMOVE)
+    assert (pair.first.people == pair.second.people) == (neighbours is Neighbours.IN_PLACE)
+
+
+@pytest.mark.parametrize("neighbours", [Neighbours.ADD_REMOVE, Neighbours.REPLACE])
+def test_sizes_differ_as_much_as_they_can(neighbours: Neighbours) -> None:
+    pair = sizes_of(neighbours)
+    (bound,) = workload_sensitivities(pair.workload, neighbours)
+    assert pair.distance == bound.l2
 
 
 def test_a_run_spends_everything(tmp_path: Path) -> None:
-    for what, build in SUBJECTS.items():
-        subject = build(Unit.GROUP)
+    steps = {"default": 3, "dropped": 3, "measure": 1, "sizes": 1, "select": 1, "run": 6}
+    for what, kind in SUBJECTS.items():
         ledger = tmp_path / f"{what}.jsonl"
-        promise = Promise(unit=Unit.GROUP, epsilon=1.0, delta=1e-6)
-        assert math.isfinite(subject.run(subject.pair.first, promise, ledger))
-        account = read_account(ledger)
-        assert account.spent > 0.999999 * account.terms.rho
-        assert len(account.spends) == {"measure": 1, "select": 1, "run": 6}[what]
+        promise = Guarantee.of(
+            neighbours=Neighbours.ADD_REMOVE,
+            epsilon=1.0,
+            delta=1e-6,
+            accounting=kind.accountings[0],
+        )
+        subject = kind.build(promise)
+        clues = subject.run(ledger, second=False)
+        assert len(clues) == len(subject.clues)
+        assert all(map(math.isfinite, clues))
+        account = read_account(ledger).last
+        assert account.spent > 0.999999 * promise.rho
+        assert len(account.spends) == steps[what]
         assert account.unreleased == []
+
+
+def test_an_exact_number_is_the_clue_that_is_chosen() -> None:
+    """Likelihoods that say little, beside rows that say everything."""
+    rng = np.random.default_rng(4)
+    promise = Guarantee.of(neighbours=Neighbours.ADD_REMOVE, epsilon=1.0, delta=1e-6)
+    claim = Claim(ceiling=Ceiling(selected=0.0, sigma=50.0), promise=promise, alarm=1e-3)
+    truth = np.arange(200) % 2 == 0
+    clues = np.column_stack([rng.normal(size=200) + 0.2 * truth, 60.0 + truth])
+    judged = judge(("likelihood", "rows"), clues, truth, claim)
+    assert "rows" in judged.clue
+    assert claim.used(judged.errors) > 1
 
 
 def test_the_likelihood_of_a_choice() -> None:
@@ -114,7 +187,7 @@ def test_the_likelihood_of_a_choice() -> None:
 
 
 def test_refuses_nonsense() -> None:
-    good = {"unit": Unit.GROUP, "epsilon": 1.0, "delta": 1e-6}
+    good = {"neighbours": Neighbours.REPLACE, "epsilon": 1.0, "delta": 1e-6}
     with pytest.raises(KinfolkError, match="Did you mean 'select'"):
         audit("selct", **good)  # type: ignore[arg-type]
     with pytest.raises(KinfolkError, match="runs is 3"):
@@ -122,4 +195,6 @@ def test_refuses_nonsense() -> None:
     with pytest.raises(KinfolkError, match="confidence is 1"):
         audit("run", **good, confidence=1.0)  # type: ignore[arg-type]
     with pytest.raises(KinfolkError, match="epsilon is 0"):
-        audit("run", unit=Unit.GROUP, epsilon=0.0, delta=1e-6)
+        audit("run", neighbours=Neighbours.REPLACE, epsilon=0.0, delta=1e-6)
+    with pytest.raises(KinfolkError, match="'run' is audited under 'zcdp'"):
+        audit("run", **good, accounting=Accounting.GAUSSIAN)  # type: ignore[arg-type]

@@ -19,10 +19,21 @@ def test_a_consistent_promise(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert run([*command, "--confidence", "0.999999", "-o", str(plot)]) == 0
     printed = capsys.readouterr().out
     assert "Verdict    consistent" in printed
-    assert "Replace one whole household by any other household" in printed
+    assert "Add or remove one whole household" in printed
+    assert "(zcdp)" in printed
     drawn = ElementTree.fromstring(plot.read_text(encoding="utf-8"))  # noqa: S314  (our own)
     assert drawn.tag.endswith("svg")
     assert len([part for part in drawn if part.tag.endswith("polyline")]) == 4
+
+
+def test_the_default_is_the_default_method(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["audit", "--unit", "household", "--neighbours", "replace", *PROMISE, "--runs", "40"]
+    assert run([*command, "--confidence", "0.999999"]) == 0
+    printed = capsys.readouterr().out
+    assert "Audited    default, 40 runs" in printed
+    assert "Replace one whole household by any other household, whether it is kept" in printed
+    assert "(gaussian)" in printed
+    assert "Guessed by " in printed
 
 
 def test_a_violated_promise(
@@ -41,6 +52,10 @@ def test_a_violated_promise(
     [
         (["--unit", "house"], "Choose 'household'"),
         (["--unit", "person", "--what", "runs"], "Did you mean 'run'?"),
+        (["--unit", "person", "--neighbours", "replace"], "it can be 'in-place'"),
+        (["--unit", "person", "--accounting", "zdcp"], "accounting is 'zdcp'"),
+        (["--unit", "person", "--what", "run", "--accounting", "gaussian"], "under 'zcdp'"),
+        (["--unit", "person", "--accounting", "paper"], "'gaussian' or 'zcdp'"),
         (["--unit", "person", "-o", "audit.png"], "ends in .svg"),
         (["--unit", "person", "--runs", "1"], "at least 40"),
     ],
@@ -51,6 +66,17 @@ def test_mistakes(options: list[str], message: str, capsys: pytest.CaptureFixtur
 
 
 def test_few_runs_say_so(capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--unit", "person", "--epsilon", "0.1", "--delta", "1e-9", "--runs", "40"]
+    options = [
+        "--what",
+        "measure",
+        "--unit",
+        "person",
+        "--epsilon",
+        "0.1",
+        "--delta",
+        "1e-9",
+        "--runs",
+        "40",
+    ]
     assert run(["audit", "--confidence", "0.999999", *options]) == 0
     assert "Try --runs" in capsys.readouterr().out

@@ -16,7 +16,7 @@ from kinfolk.audit.tradeoff import (
     gaussian_floor,
     promise_floor,
 )
-from kinfolk.privacy.accounting import rho_from
+from kinfolk.privacy.accounting import Accounting, rho_from
 
 
 def mu_of(false_alarms: np.ndarray, misses: np.ndarray) -> np.ndarray:
@@ -42,6 +42,29 @@ def test_noise_on_whole_numbers_stays_under_its_ceiling(sigma: float) -> None:
             found = mu_of(false_alarms[told], misses[told]).max() / (shift / sigma)
             worst = max(worst, found)
     assert 1 < worst <= Ceiling(selected=0.0, sigma=sigma).lattice
+
+
+def separation(sigma: float, shift: int) -> float:
+    """The largest mu that any threshold shows of discrete noise and the same noise shifted."""
+    reach = int(12 * sigma) + shift + 6
+    support = np.arange(-reach, reach + 1)
+    pmf = np.exp(-(support**2) / (2 * sigma**2))
+    pmf /= pmf.sum()
+    above, below = np.cumsum(pmf[::-1])[::-1], np.cumsum(pmf)
+    false_alarms, misses = above[shift + 1 :], below[: -shift - 1]
+    told = (false_alarms < 0.999) & (misses < 0.999) & (false_alarms > 1e-30) & (misses > 1e-30)
+    return float(mu_of(false_alarms[told], misses[told]).max())
+
+
+@pytest.mark.parametrize("variance", [0.05, 0.1, 0.4, 1.0, 3.0, 20.0])
+def test_the_grid_pays_for_the_whole_numbers(variance: float) -> None:
+    """With 4 more variance, discrete noise is under its exact ceiling; without, it is above."""
+    exact = Ceiling(selected=0.0, sigma=0.1, accounting=Accounting.GAUSSIAN)
+    for shift in range(1, 7):
+        allowed = exact.mu(rho=shift**2 / (2 * variance))
+        assert allowed == pytest.approx(shift / math.sqrt(variance))
+        assert separation(math.sqrt(variance + 4), shift) < allowed
+    assert separation(math.sqrt(variance), 1) > exact.mu(rho=1 / (2 * variance))
 
 
 def test_too_little_noise_says_nothing_about_the_budget() -> None:

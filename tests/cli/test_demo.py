@@ -26,12 +26,14 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_everything_it_speaks_of_is_there(done: Path) -> None:
+    ledger = "release.ledger.jsonl"
     assert {path.name for path in done.iterdir()} == {
         "schema.yaml", "households.csv", "persons.csv", "release", "report",
+        ledger, f"{ledger}.head", f"{ledger}.lock",
     }  # fmt: skip
     assert {path.name for path in (done / "report").iterdir()} == {"report.html", "metrics.json"}
-    released = {"households.csv", "persons.csv", "privacy.json", "model.kinfolk", "ledger.jsonl"}
-    assert released <= {path.name for path in (done / "release").iterdir()}
+    released = {"households.csv", "persons.csv", "privacy.json", "model.kinfolk"}
+    assert released == {path.name for path in (done / "release").iterdir()}
     certificate = json.loads((done / "release" / "privacy.json").read_text(encoding="utf-8"))
     stated = certificate["unit"], certificate["epsilon"], certificate["private"]
     assert stated == ("group", 1.0, True)
@@ -50,7 +52,7 @@ def test_it_asks_for_pairs_by_default(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_again_in_the_same_folder(done: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A demo can be run again, and buys nothing twice."""
-    ledger, tables = done / "release" / "ledger.jsonl", done / "release" / "persons.csv"
+    ledger, tables = done / "release.ledger.jsonl", done / "release" / "persons.csv"
     before = ledger.read_bytes(), tables.read_bytes()
     assert small(done) == 0
     assert (ledger.read_bytes(), tables.read_bytes()) == before

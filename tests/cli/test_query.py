@@ -18,7 +18,7 @@ from release.small import saved
 def model(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("model") / "model.kinfolk"
     maker = Synthesizer(
-        HOMES, unit="group", epsilon=1.0, delta=1e-6, seed=1,
+        HOMES, unit="group", epsilon=1.0, delta=1e-6, neighbours="replace", seed=1,
         method="marginals", components=8, parts=2, replicates=3, max_passes=4,
     )  # fmt: skip
     maker.fit(homes()).save(path)

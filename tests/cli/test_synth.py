@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from fractions import Fraction
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
 from homes import HOMES, homes, written
-from kinfolk import load
+from kinfolk import KinfolkError, Synthesizer, load
 from kinfolk.cli.main import run
 from kinfolk.data.encode import encode
 from kinfolk.methods.paper import AdaptiveTraining
+from kinfolk.privacy import Gaussian, Ledger
 from kinfolk.privacy.account import read_account
 from kinfolk.privacy.certificate import check_certificate, read_certificate
+from kinfolk.privacy.chain import Head
 from release.small import FLAT, flat_people
 
 PROMISE = ["--unit", "household", "--epsilon", "1", "--delta", "1e-6"]
@@ -51,22 +55,26 @@ def test_synth_writes_what_was_promised(
     printed = capsys.readouterr()
     assert "epsilon = 1, delta = 1e-06 for one home. Spent: 100.0% of the budget" in printed.out
     assert printed.err.startswith("Counting took")
-    assert set(contents(output)) == {
-        "homes.csv",
-        "people.csv",
-        "privacy.json",
-        "model.kinfolk",
-        "ledger.jsonl",
-        "ledger.jsonl.lock",
-    }
-    drawn = {name: output / f"{name}.csv" for name in HOMES.table_names}
-    assert encode(HOMES, drawn).groups == 400
+    # What stays with the data lies beside what may be published.
+    published = {"homes.csv", "people.csv", "privacy.json", "model.kinfolk"}
+    assert set(contents(output)) == published
+    ledger = "release.ledger.jsonl"
+    assert set(contents(output.parent)) == {ledger, f"{ledger}.head", f"{ledger}.lock"}
+    for name in contents(output.parent):
+        assert (output.parent / name).stat().st_mode & 0o077 == 0
     certificate = read_certificate(output / "privacy.json")
+    groups = certificate["totals"]["groups"]
+    drawn = {name: output / f"{name}.csv" for name in HOMES.table_names}
+    assert encode(HOMES, drawn).groups == groups
     assert check_certificate(certificate) == []
     assert certificate["private"] is True
-    assert load(output / "model.kinfolk").certificate == certificate
+    model = load(output / "model.kinfolk")
+    tables = certificate["release"].pop("tables")
+    assert set(tables) == {"homes.csv", "people.csv"}
+    assert model.certificate == certificate
     with (output / "homes.csv").open(encoding="utf-8") as file:
-        assert [row["home"] for row in csv.DictReader(file)] == [str(n) for n in range(1, 401)]
+        keys = [row["home"] for row in csv.DictReader(file)]
+    assert keys == [str(number) for number in range(1, groups + 1)]
 
 
 def test_a_seed_gives_the_same_bytes_and_says_not_private(
@@ -133,7 +141,7 @@ def test_what_cannot_be_is_refused_before_anything_is_written(
 ) -> None:
     assert synth(inputs, tmp_path / "out", *more) == 2
     assert message in capsys.readouterr().err
-    assert not (tmp_path / "out" / "ledger.jsonl").exists()
+    assert not (tmp_path / "out.ledger.jsonl").exists()
 
 
 def test_nothing_is_overwritten_or_spent_twice(
@@ -153,7 +161,7 @@ def test_nothing_is_overwritten_or_spent_twice(
     assert synth(inputs, output, "--resume", "--rounds", "4") == 2
     assert "begun with rounds = 3, not 4" in capsys.readouterr().err
     assert synth(inputs, output, "--resume", "--epsilon", "2") == 2
-    assert "begun with epsilon = 1.0, and this run has 2.0" in capsys.readouterr().err
+    assert "begun with epsilon = 1.0, not 2.0" in capsys.readouterr().err
     assert contents(output) == before
     assert synth(inputs, output, "--resume") == 0
     assert contents(output) == before
@@ -188,41 +196,140 @@ def test_ctrl_c_leaves_a_release_and_resume_ends_where_it_would_have(
         capsys.readouterr()
         assert synth(inputs, tmp_path / "out", *seeded) == 130
     printed = capsys.readouterr()
-    assert "in 5 steps" in printed.out
+    assert "in 6 steps" in printed.out
     assert "Run the same command with --resume to go on." in printed.err
     certificate = read_certificate(tmp_path / "out" / "privacy.json")
     assert check_certificate(certificate) == []
-    assert len(certificate["spends"]) == 5
+    assert len(certificate["spends"]) == 6
     drawn = {name: tmp_path / "out" / f"{name}.csv" for name in HOMES.table_names}
-    assert encode(HOMES, drawn).groups == 400
-    assert load(tmp_path / "out" / "model.kinfolk").certificate == certificate
+    assert encode(HOMES, drawn).groups == certificate["totals"]["groups"]
+    assert load(tmp_path / "out" / "model.kinfolk").certificate["spends"] == certificate["spends"]
     assert synth(inputs, tmp_path / "out", *seeded, "--resume") == 0
-    assert contents(tmp_path / "out") == contents(tmp_path / "calm")
+    calm, resumed = contents(tmp_path / "calm"), contents(tmp_path / "out")
+    for name in ("homes.csv", "people.csv"):
+        assert resumed[name] == calm[name]
+    assert (
+        load(tmp_path / "out" / "model.kinfolk").certificate["spends"]
+        == load(tmp_path / "calm" / "model.kinfolk").certificate["spends"]
+    )
 
 
-def test_a_debit_that_was_lost_stays_spent(
+def lost_debit(ledger: Path, key: str) -> None:
+    """Cut a ledger off after a debit, as a crash would before its release."""
+    lines = ledger.read_bytes().splitlines(keepends=True)
+    place = next(
+        at for at, line in enumerate(lines) if b'"kind":"spend"' in line and key.encode() in line
+    )
+    kept = lines[: place + 1]
+    ledger.write_bytes(b"".join(kept))
+    check = json.loads(kept[-1])["check"]
+    Head.beside(ledger).write_bytes(Head(lines=len(kept), check=check).content)
+
+
+def test_what_still_fits_the_budget_is_bought_after_a_loss(
     inputs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As after a crash between a debit and its release: the last step cannot be paid any more."""
-    ledger = tmp_path / "out" / "ledger.jsonl"
-    assert synth(inputs, tmp_path / "calm") == 0
-    ledger.parent.mkdir()
-    whole = (tmp_path / "calm" / "ledger.jsonl").read_bytes().splitlines(keepends=True)
-    # The header, people, and the first round, each debited and released; a debit of the second.
-    ledger.write_bytes(b"".join(whole[:8]))
-    assert [spend.key for spend in read_account(ledger).unreleased] == ["select 2"]
+    """As after a crash between a debit and its release: the rest makes do with what is left."""
+    ledger = tmp_path / "out.ledger.jsonl"
+    assert synth(inputs, tmp_path / "out") == 0
+    shutil.rmtree(tmp_path / "out")
+    lost_debit(ledger, "select 2")
+    assert [spend.key for spend in read_account(ledger).last.unreleased] == ["select 2"]
     capsys.readouterr()
     assert synth(inputs, tmp_path / "out", "--resume") == 0
-    assert "steps that were lost in a crash stay paid for" in capsys.readouterr().err
+    assert "1 steps that were lost in a crash stay paid for" in capsys.readouterr().err
     certificate = read_certificate(tmp_path / "out" / "privacy.json")
-    assert check_certificate(certificate) == []
-    assert [(spend["step"], spend["released"]) for spend in certificate["spends"]][3:] == [
+    assert [(spend["step"], spend["released"]) for spend in certificate["spends"]][4:] == [
         ("select 2", False),
         ("select 2", True),
         ("measure 2", True),
+        ("select 3", True),
+        ("measure 3", True),
     ]
-    drawn = {name: tmp_path / "out" / f"{name}.csv" for name in HOMES.table_names}
-    assert encode(HOMES, drawn).groups == 400
+    spent, budget = Fraction(certificate["spent"]), Fraction(certificate["rho"])
+    assert 0.999 < spent / budget <= 1
+    schema = ["--schema", inputs[0], "--ledger", str(ledger)]
+    assert run(["certificate", str(tmp_path / "out" / "privacy.json"), *schema]) == 0
+    load(tmp_path / "out" / "model.kinfolk")
+
+
+MARGINALS = ["--components", "6", "--parts", "1", "--replicates", "0", "--max-passes", "2"]
+
+
+@pytest.mark.parametrize("portions", [1, 2])
+def test_a_lost_debit_is_never_passed_off_as_a_release(
+    inputs: list[str],
+    tmp_path: Path,
+    portions: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Nothing but the number of groups is known: there is nothing to make tables of.
+
+    With two portions, the second one is left, and with it some of the budget.
+    """
+    if portions == 2:
+        monkeypatch.setattr("kinfolk.methods.marginals.PORTION", 12)
+    ledger, output = tmp_path / "out.ledger.jsonl", tmp_path / "out"
+    command = ["synth", *inputs, *PROMISE, *MARGINALS, "-o", str(output)]
+    assert run(command) == 0
+    shutil.rmtree(output)
+    lost_debit(ledger, "marginals 1 of")
+    lost = read_account(ledger).last
+    if portions == 2:
+        assert 0.1 < lost.remaining / lost.guarantee.rho < 0.9
+    capsys.readouterr()
+    status = run([*command, "--resume"])
+    printed = capsys.readouterr()
+    assert "complete" not in printed.out
+    if portions == 1:
+        assert status == 2
+        assert "there is nothing to learn from. Nothing was written." in printed.err
+        assert not (output / "homes.csv").exists()
+        return
+    learnt = 1 - lost.spent / lost.guarantee.rho
+    assert status == (2 if learnt < 0.5 else 0)
+    certificate = read_certificate(output / "privacy.json")
+    assert 0.999 < Fraction(certificate["spent"]) / Fraction(certificate["rho"]) <= 1
+    assert ("of the budget was learnt from" in printed.err) is (learnt < 0.5)
+
+
+def test_python_says_it_too(tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger.jsonl"
+    quick = {"components": 6, "parts": 1, "replicates": 0, "max_passes": 2}
+    maker = Synthesizer(
+        HOMES, unit="home", epsilon=1.0, delta=1e-6, ledger=ledger, seed=1, **quick
+    ).fit(homes())
+    lost_debit(ledger, "marginals 1 of")
+    with pytest.raises(KinfolkError, match="there is nothing to learn from"):
+        maker.fit(homes(), resume=True)
+
+
+def test_most_of_a_budget_lost_is_said(
+    inputs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first round's measurement was released; all others were debited by runs that died."""
+    ledger, output = tmp_path / "out.ledger.jsonl", tmp_path / "out"
+    assert synth(inputs, output) == 0
+    shutil.rmtree(output)
+    lost_debit(ledger, "select 2")
+    before = read_account(ledger).last
+    with Ledger(ledger, before.guarantee, run=before.run) as open_ledger:
+        noise = Gaussian.for_rho(open_ledger.remaining * Fraction(99, 100), squared_sensitivity=1)
+        open_ledger.debit("measure 2", noise)
+    capsys.readouterr()
+    assert synth(inputs, output, "--resume") == 2
+    printed = capsys.readouterr().err
+    assert "of the budget was learnt from: the rest was paid for, and lost in a crash" in printed
+    assert (output / "homes.csv").exists()
+    maker = Synthesizer(
+        HOMES, unit="household", epsilon=1.0, delta=1e-6, ledger=ledger, method="hpd-fixed",
+        rounds=3, components=5, max_iterations=2,
+    )  # fmt: skip
+    tables = dict(zip(HOMES.table_names, inputs[1:], strict=True))
+    with pytest.raises(KinfolkError, match="of the budget was learnt from"):
+        maker.fit(tables, resume=True)
+    assert maker.release.groups >= 1
 
 
 @pytest.mark.slow
@@ -231,7 +338,7 @@ def test_kill_and_resume(inputs: list[str], tmp_path: Path) -> None:
     more = [*HPD_FIXED, "--rounds", "40", "--components", "200"]
     words = ["synth", *inputs, *PROMISE, *more, "-o", str(tmp_path / "out"), "--resume"]
     command = [sys.executable, "-c", f"from kinfolk.cli import main; main({words!r})"]
-    ledger = tmp_path / "out" / "ledger.jsonl"
+    ledger = tmp_path / "out.ledger.jsonl"
     seen: list[int] = []
     for bought in (5, 25, 50):
         process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
@@ -242,18 +349,17 @@ def test_kill_and_resume(inputs: list[str], tmp_path: Path) -> None:
             time.sleep(0.002)
         process.kill()
         assert process.wait() == -signal.SIGKILL, "the run ended before it was killed"
-        account = read_account(ledger)
+        account = read_account(ledger).last
         seen.append(len(account.spends))
-        assert account.spent <= account.terms.rho
+        assert account.spent <= account.guarantee.rho
     assert seen == sorted(set(seen))
-    before = read_account(ledger)
+    before = read_account(ledger).last
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    after = read_account(ledger)
-    assert done.returncode == 0
+    after = read_account(ledger).last
+    assert done.returncode == 0, done.stderr
     assert after.spends[: len(before.spends)] == before.spends
     assert before.releases.items() <= after.releases.items()
-    # People, then two steps for each round; a step whose debit was lost may be missing at the end.
-    lost = len(before.unreleased) + bool(before.torn)
-    assert 81 - 2 * lost <= len(after.releases) <= 81
+    # Groups and people, then two steps for each round; what was lost is bought again for less.
+    assert len(after.releases) == 82
     assert len(after.spends) == len(after.releases) + len(before.unreleased)
     assert check_certificate(read_certificate(tmp_path / "out" / "privacy.json")) == []

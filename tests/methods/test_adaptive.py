@@ -13,13 +13,14 @@ from kinfolk.errors import KinfolkError
 from kinfolk.methods.adaptive import AdaptiveMeasurements
 from kinfolk.methods.explicit import MWEM, PEP
 from kinfolk.methods.fixed import FixedSettings, HPDFixed
-from kinfolk.privacy.certificate import certificate_of, check_certificate
-from kinfolk.privacy.curator import Curator, Promise
+from kinfolk.privacy.certificate import check_certificate
+from kinfolk.privacy.curator import Curator
 from kinfolk.queries.counting import Counter, count
 from kinfolk.queries.sensitivity import workload_weights
-from kinfolk.queries.units import Unit
+from kinfolk.queries.units import Neighbours
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
+from promises import IN_PLACE, REPLACE, certified, promise
 
 SCHEMA = Schema.from_text("""
 group: {table: homes, id: home, attributes: {veh: {values: [0, 1, 2]}}}
@@ -47,11 +48,13 @@ TRUE = count(DATA, WORKLOAD) / np.concatenate(
 )
 
 
-def curator(folder: Path, unit: Unit, *, weights: np.ndarray | None = None) -> Curator:
+def curator(
+    folder: Path, neighbours: Neighbours = REPLACE, *, weights: np.ndarray | None = None
+) -> Curator:
     counter = Counter(WORKLOAD, weights=weights)
     counter.add(DATA)
-    promise = Promise(unit=unit, epsilon=2.0, delta=1e-8, seed=11)
-    return Curator(counter, promise=promise, ledger=folder / "ledger.jsonl")
+    guarantee = promise(neighbours, epsilon=2.0, delta=1e-8)
+    return Curator(counter, guarantee=guarantee, ledger=folder / "ledger.jsonl", seed=11)
 
 
 def learner(name: str, *, rounds: int = 30) -> MWEM | PEP | HPDFixed:
@@ -64,20 +67,22 @@ def learner(name: str, *, rounds: int = 30) -> MWEM | PEP | HPDFixed:
     return HPDFixed(WORKLOAD, rounds=rounds, rng=rng, settings=settings)
 
 
-@pytest.mark.parametrize("unit", list(Unit))
+@pytest.mark.parametrize("neighbours", list(Neighbours))
 @pytest.mark.parametrize(("name", "improvement"), [("mwem", 2.0), ("pep", 8.0), ("hpd-fixed", 5.0)])
 def test_it_learns_and_spends_no_more_than_it_has(
-    tmp_path: Path, unit: Unit, name: str, improvement: float
+    tmp_path: Path, neighbours: Neighbours, name: str, improvement: float
 ) -> None:
     model = learner(name)
     before = np.abs(model.answer() - TRUE).mean()
-    with curator(tmp_path, unit) as gate:
+    with curator(tmp_path, neighbours) as gate:
         AdaptiveMeasurements(rounds=30).run(gate, model)
-        assert 0 <= gate.remaining < gate.terms.rho / 10**6
-        assert check_certificate(certificate_of(gate.account)) == []
-        bought = [spend.key for spend in gate.account.spends]
-    assert bought.count("people") == (unit is Unit.GROUP)
-    assert len(bought) == 60 + (unit is Unit.GROUP)
+        assert 0 <= gate.remaining < gate.guarantee.rho / 10**6
+        assert check_certificate(certified(gate)) == []
+        bought = [spend.key for spend in gate.own.spends]
+        assert bought == [step.key for step in AdaptiveMeasurements(rounds=30).steps(gate.view)]
+    totals = [] if neighbours is IN_PLACE else ["groups", "people"]
+    assert bought[: len(totals)] == totals
+    assert len(bought) == 60 + len(totals)
     after = np.abs(model.model().answer(WORKLOAD) - TRUE).mean()
     assert after * improvement < before
 
@@ -91,24 +96,24 @@ def test_a_resumed_run_ends_where_an_uninterrupted_one_does(tmp_path: Path, name
         if turn == 4:
             raise InterruptionError
 
-    with curator(tmp_path, Unit.GROUP) as gate, pytest.raises(InterruptionError):
+    with curator(tmp_path) as gate, pytest.raises(InterruptionError):
         AdaptiveMeasurements(rounds=8).run(gate, learner(name, rounds=8), progress=stop)
     resumed = learner(name, rounds=8)
-    with curator(tmp_path, Unit.GROUP) as gate:
+    with curator(tmp_path) as gate:
         AdaptiveMeasurements(rounds=8).run(gate, resumed)
-        spends = len(gate.account.spends)
+        spends = len(gate.own.spends)
     (tmp_path / "other").mkdir()
     straight = learner(name, rounds=8)
-    with curator(tmp_path / "other", Unit.GROUP) as gate:
+    with curator(tmp_path / "other") as gate:
         AdaptiveMeasurements(rounds=8).run(gate, straight)
-        assert len(gate.account.spends) == spends
+        assert len(gate.own.spends) == spends
     np.testing.assert_array_equal(resumed.answer(), straight.answer())
 
 
 def test_weighted_counts_are_refused(tmp_path: Path) -> None:
-    weights = workload_weights(WORKLOAD, Unit.GROUP)
+    weights = workload_weights(WORKLOAD, REPLACE.unit)
     with (
-        curator(tmp_path, Unit.GROUP, weights=weights) as gate,
+        curator(tmp_path, weights=weights) as gate,
         pytest.raises(KinfolkError, match="Count without weights"),
     ):
         AdaptiveMeasurements(rounds=2).run(gate, learner("mwem"))

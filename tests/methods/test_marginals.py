@@ -13,21 +13,24 @@ import pytest
 from generators import random_dataset
 from kinfolk.datasets import load_schema
 from kinfolk.errors import KinfolkError
-from kinfolk.methods.marginals import NOISIEST, Marginals, Offer, shopping_list
+from kinfolk.methods.marginals import NOISIEST, Marginals, allocate_budget
+from kinfolk.methods.method import GROUPS_SHARE, NothingLearntError
 from kinfolk.methods.mixture_fit import Measured, MixtureFit, joined, worthwhile
 from kinfolk.models.engine.plan import Plan
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
 from kinfolk.privacy.accounting import Accounting
-from kinfolk.privacy.certificate import certificate_of, check_certificate
+from kinfolk.privacy.certificate import check_certificate
 from kinfolk.privacy.charges import Charges
-from kinfolk.privacy.curator import Curator, Promise
+from kinfolk.privacy.curator import Curator
+from kinfolk.privacy.view import PublicView
 from kinfolk.queries.counting import Counter, count
 from kinfolk.queries.orders import order_of, with_lower_orders
 from kinfolk.queries.sensitivity import twins, workload_weights
-from kinfolk.queries.units import Unit
+from kinfolk.queries.units import Neighbours
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
+from promises import IN_PLACE, REPLACE, certified, promise
 
 SCHEMA = Schema.from_text("""
 group:
@@ -60,26 +63,40 @@ TRUE = count(DATA, WORKLOAD) / np.repeat(
 
 
 def curator(
-    folder: Path, unit: Unit, *, method: Marginals, epsilon: float = 2.0, data: object = DATA
+    folder: Path,
+    neighbours: Neighbours,
+    *,
+    method: Marginals,
+    epsilon: float = 2.0,
+    data: object = DATA,
 ) -> Curator:
     asked = method.asks(WORKLOAD)
-    counter = Counter(asked, weights=workload_weights(asked, unit))
+    counter = Counter(asked, weights=workload_weights(asked, neighbours.unit))
     counter.add(data)
-    promise = Promise(unit=unit, epsilon=epsilon, delta=1e-8, seed=11)
-    return Curator(counter, promise=promise, ledger=folder / "ledger.jsonl")
+    guarantee = promise(neighbours, epsilon=epsilon, delta=1e-8)
+    return Curator(counter, guarantee=guarantee, ledger=folder / "ledger.jsonl", seed=11)
+
+
+def view(gate: Curator, groups: int = DATA.groups) -> PublicView:
+    """What is public once the number of groups is known."""
+    return gate.view.knowing(groups=groups)
 
 
 SMALL = Marginals(components=40, parts=2, replicates=2, max_passes=15)
 
 
-@pytest.mark.parametrize("unit", list(Unit))
-def test_it_learns_and_spends_all_it_has(tmp_path: Path, unit: Unit) -> None:
-    with curator(tmp_path, unit, method=SMALL) as gate:
+@pytest.mark.parametrize("neighbours", list(Neighbours))
+def test_it_learns_and_spends_all_it_has(tmp_path: Path, neighbours: Neighbours) -> None:
+    with curator(tmp_path, neighbours, method=SMALL) as gate:
         training = SMALL.start(gate, rng=np.random.default_rng(1))
-        before = np.abs(training.model().answer(WORKLOAD) - TRUE).mean()
+        blank = HPD.random(LAYOUT, components=40, rng=np.random.default_rng(1))
+        before = np.abs(blank.answer(WORKLOAD) - TRUE).mean()
         training.run()
-        assert 0 <= gate.remaining < gate.terms.rho / 10**6
-        assert check_certificate(certificate_of(gate.account)) == []
+        assert 0 <= gate.remaining < gate.guarantee.rho / 10**6
+        assert check_certificate(certified(gate)) == []
+        bought = [spend.key for spend in gate.own.spends]
+        assert bought == [step.key for step in SMALL.steps(view(gate))]
+        assert ("groups" in bought) is (neighbours is not IN_PLACE)
     model = training.model()
     assert model.components == 40
     assert np.abs(model.answer(WORKLOAD) - TRUE).mean() < before / 5
@@ -89,7 +106,7 @@ def test_it_learns_and_spends_all_it_has(tmp_path: Path, unit: Unit) -> None:
 def test_a_handful_of_marginals_is_fitted_to_within_the_noise(tmp_path: Path) -> None:
     """Step by step on single marginals, a fit would end at many times the noise."""
     method = Marginals(components=40, parts=2, replicates=0)
-    with curator(tmp_path, Unit.GROUP, method=method, epsilon=8.0) as gate:
+    with curator(tmp_path, REPLACE, method=method, epsilon=8.0) as gate:
         training = method.start(gate, rng=np.random.default_rng(1))
         training.run()
         batches = training._batches(*training._buy(lambda *_: None))
@@ -98,16 +115,19 @@ def test_a_handful_of_marginals_is_fitted_to_within_the_noise(tmp_path: Path) ->
     assert misfit < 1.2 * sum(len(batch.rates) for batch in batches)
 
 
-@pytest.mark.parametrize("unit", list(Unit))
-def test_nothing_is_bought_twice_and_nothing_is_left_out(tmp_path: Path, unit: Unit) -> None:
-    with curator(tmp_path, unit, method=SMALL) as gate:
-        bought = shopping_list(Offer.of(gate))
+@pytest.mark.parametrize("neighbours", list(Neighbours))
+def test_nothing_is_bought_twice_and_nothing_is_left_out(
+    tmp_path: Path, neighbours: Neighbours
+) -> None:
+    with curator(tmp_path, neighbours, method=SMALL) as gate:
+        bought = allocate_budget(view(gate)).values()
         blocks = [gate.workload.blocks[at] for one in bought for at in one.blocks]
-    assert sum(one.share for one in bought) == 1
+        first = gate.guarantee.rho * GROUPS_SHARE if neighbours is not IN_PLACE else 0
+        assert first + sum(one.rho for one in bought) == gate.guarantee.rho
     assert len(set(blocks)) == len(blocks)
     # Weighted, what groups have by themselves is the same at either level.
     alone = [block for block in WORKLOAD.blocks if not block.individual]
-    twice = len(alone) // 2 if unit is Unit.GROUP else 0
+    twice = len(alone) // 2 if neighbours is not IN_PLACE else 0
     assert len(blocks) == len(WORKLOAD.blocks) - twice
     assert {order_of(block) for block in blocks} == {2}
 
@@ -115,37 +135,30 @@ def test_nothing_is_bought_twice_and_nothing_is_left_out(tmp_path: Path, unit: U
 def test_the_more_noise_the_fewer_attributes(tmp_path: Path) -> None:
     """With a tenth of the groups and of epsilon, pairs are too noisy to be worth buying."""
     few = skewed(400)
-    with curator(tmp_path, Unit.GROUP, method=SMALL, epsilon=0.2, data=few) as gate:
-        offer = Offer.of(gate)
-        first, *others = shopping_list(offer)
-        rho = gate.terms.rho * first.share
-        noise = gate.measure(first.blocks, rho=rho, step="look").sigma
+    with curator(tmp_path, REPLACE, method=SMALL, epsilon=0.2, data=few) as gate:
+        offer = view(gate, few.groups)
+        first, *others = allocate_budget(offer).values()
+        noise = gate.measure(first.blocks, rho=first.rho, step="look").sigma
     bought = [at for one in (first, *others) for at in one.blocks]
     assert {order_of(gate.workload.blocks[at]) for at in bought} == {1}
     # It says in advance what noise there will be; that of pairs would have been too much.
     lone = offer.weights[first.blocks, 1].min()
-    assert noise == pytest.approx(lone * offer.sigma(first))
+    assert noise == pytest.approx(lone * first.sigma(offer))
     pairs = len(WORKLOAD.blocks) / len(bought)
-    assert offer.sigma(first) / few.groups * np.sqrt(pairs) > NOISIEST
+    assert first.sigma(offer) / few.groups * np.sqrt(pairs) > NOISIEST
 
 
 def test_relations_too_noisy_to_be_bought_take_nothing_from_the_rest() -> None:
     workload = SMALL.asks(Workload.of(load_schema("acs-rel"), k=2))
-    offer = Offer.planned(
-        workload,
-        unit=Unit.GROUP,
-        rho=Fraction(1, 100),
-        accounting=Accounting.GAUSSIAN,
-        groups=10**6,
-        people=2 * 10**6,
-    )
+    guarantee = promise(REPLACE, delta=1e-9, accounting=Accounting.GAUSSIAN)
+    offer = PublicView.of(workload, guarantee, size_weighted=True)
 
     def bought(groups: int) -> dict[bool, tuple[set[int], float]]:
         found: dict[bool, tuple[set[int], float]] = {}
-        for one in shopping_list(replace(offer, groups=groups)):
+        for one in allocate_budget(offer.knowing(groups=groups)).values():
             blocks = [workload.blocks[at] for at in one.blocks]
             orders = {order_of(block) for block in blocks}
-            found[blocks[0].level == "relation"] = orders, offer.sigma(one)
+            found[blocks[0].level == "relation"] = orders, one.sigma(offer)
         return found
 
     many = bought(10**6)
@@ -163,26 +176,26 @@ def test_a_level_gets_the_budget_of_its_weight(tmp_path: Path) -> None:
     workload = SMALL.asks(Workload.of(Schema.from_text(heavy)))
     counter = Counter(workload)
     counter.add(random_dataset(workload.schema, groups=4000, rng=np.random.default_rng(2)))
-    promise = Promise(unit=Unit.INDIVIDUAL, epsilon=2.0, delta=1e-8, seed=11)
-    with Curator(counter, promise=promise, ledger=tmp_path / "ledger.jsonl") as gate:
+    guarantee = promise(IN_PLACE, epsilon=2.0, delta=1e-8)
+    with Curator(counter, guarantee=guarantee, ledger=tmp_path / "ledger.jsonl", seed=11) as gate:
         shares: dict[str, Fraction] = {}
-        for one in shopping_list(Offer.of(gate)):
+        for one in allocate_budget(gate.view).values():
             level = gate.workload.blocks[one.blocks[0]].level
-            shares[level] = shares.get(level, Fraction(0)) + one.share
+            shares[level] = shares.get(level, Fraction(0)) + one.rho
     worth = (counter.groups / counter.people) ** (2 / 3)
     assert float(shares["group"] / shares["individual"]) == pytest.approx(3 / worth, rel=1e-5)
 
 
 def test_groups_and_people_are_asked_together(tmp_path: Path) -> None:
     """Weighted, a set of attributes costs no more at both levels than at one of them."""
-    with curator(tmp_path, Unit.GROUP, method=SMALL) as gate:
-        offer = Offer.of(gate)
+    with curator(tmp_path, REPLACE, method=SMALL) as gate:
+        offer = view(gate)
         pairs = [pair for pair in twins(gate.workload) if pair[0] < len(WORKLOAD.blocks)]
-        (bought,) = shopping_list(offer)
+        (bought,) = allocate_budget(offer).values()
     assert {at for pair in pairs for at in pair} <= set(bought.blocks)
     sets = len(bought.blocks) - len(pairs)
     assert sets < 0.7 * len(bought.blocks)
-    assert offer.squares(bought.blocks) <= sets * 2 * 2520**2
+    assert offer.charges.together(bought.blocks).l2_squared <= sets * 2 * 2520**2
 
 
 def test_derived_attributes_cost_a_person_no_more_than_others(tmp_path: Path) -> None:
@@ -193,31 +206,31 @@ def test_derived_attributes_cost_a_person_no_more_than_others(tmp_path: Path) ->
     noise = {}
     for schema in (SCHEMA, derived):
         workload = SMALL.asks(Workload.of(schema))
-        counter = Counter(workload, weights=workload_weights(workload, Unit.INDIVIDUAL))
+        counter = Counter(workload, weights=workload_weights(workload, IN_PLACE.unit))
         counter.add(replace(DATA, schema=schema))
-        promise = Promise(unit=Unit.INDIVIDUAL, epsilon=2.0, delta=1e-8, seed=11)
         ledger = tmp_path / f"{len(noise)}.jsonl"
-        with Curator(counter, promise=promise, ledger=ledger) as gate:
-            offer = Offer.of(gate)
-            bought = shopping_list(offer)
-            noise[schema is derived] = max(offer.sigma(one) for one in bought)
-            assert sum(one.share for one in bought) == 1
+        guarantee = promise(IN_PLACE, epsilon=2.0, delta=1e-8)
+        with Curator(counter, guarantee=guarantee, ledger=ledger, seed=11) as gate:
+            offer = gate.view
+            bought = list(allocate_budget(offer).values())
+            noise[schema is derived] = max(one.sigma(offer) for one in bought)
+            assert sum(one.rho for one in bought) == gate.guarantee.rho
             twice = offer.charges.together(bought[0].blocks)
             assert twice.l2_squared <= 2 * 2520**2 * len(bought[0].blocks)
     assert noise[True] < 1.5 * noise[False]
     # Unweighted, a block of people is charged for the largest group.
-    plain = Charges(SMALL.asks(Workload.of(derived)), Unit.INDIVIDUAL, Accounting.GAUSSIAN)
+    plain = Charges(SMALL.asks(Workload.of(derived)), IN_PLACE, Accounting.GAUSSIAN)
     assert max(one.l2_squared for one in plain.alone) == 2 * 3**2
 
 
 def test_portions_keep_twins_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kinfolk.methods.marginals.PORTION", 20)
-    with curator(tmp_path, Unit.GROUP, method=SMALL) as gate:
-        offer = Offer.of(gate)
-        bought = shopping_list(offer)
+    with curator(tmp_path, REPLACE, method=SMALL) as gate:
+        offer = view(gate)
+        bought = list(allocate_budget(offer).values())
         assert len(bought) > 3
         sigmas = {
-            round(offer.sigma(one) * offer.weights[list(one.blocks)].max(axis=1).min(), 6)
+            round(one.sigma(offer) * offer.weights[list(one.blocks)].max(axis=1).min(), 6)
             for one in bought
         }
     assert len(sigmas) == 1
@@ -231,24 +244,24 @@ def test_attribute_sets_of_any_size_are_bought(tmp_path: Path) -> None:
     mixed = Workload.of(SCHEMA, sets=[["veh", "sex"], ["job"]], levels=["individual"])
     counter = Counter(with_lower_orders(mixed))
     counter.add(DATA)
-    promise = Promise(unit=Unit.INDIVIDUAL, epsilon=2.0, delta=1e-8, seed=11)
-    with Curator(counter, promise=promise, ledger=tmp_path / "ledger.jsonl") as gate:
-        bought = [at for one in shopping_list(Offer.of(gate)) for at in one.blocks]
+    guarantee = promise(IN_PLACE, epsilon=2.0, delta=1e-8)
+    with Curator(counter, guarantee=guarantee, ledger=tmp_path / "ledger.jsonl", seed=11) as gate:
+        bought = [at for one in allocate_budget(gate.view).values() for at in one.blocks]
     assert [gate.workload.blocks[at] for at in bought] == list(mixed.blocks)
 
 
 def test_sizes_are_bought_where_weights_hide_them(tmp_path: Path) -> None:
     asked = Workload.of(SCHEMA, k=1, attributes=["sex"], levels=["individual"])
     everything = SMALL.asks(asked)
-    counter = Counter(everything, weights=workload_weights(everything, Unit.GROUP))
+    counter = Counter(everything, weights=workload_weights(everything, REPLACE.unit))
     pairs = replace(DATA, group=DATA.group[:3900], offsets=np.arange(3901) * 2)
     pairs = replace(pairs, individual=DATA.individual[: pairs.offsets[-1]])
     alone = replace(DATA, group=DATA.group[:100], offsets=np.arange(101))
     alone = replace(alone, individual=DATA.individual[:100])
     counter.add(pairs)
     counter.add(alone)
-    promise = Promise(unit=Unit.GROUP, epsilon=5.0, delta=1e-8, seed=11)
-    with Curator(counter, promise=promise, ledger=tmp_path / "ledger.jsonl") as gate:
+    guarantee = promise(REPLACE, epsilon=5.0, delta=1e-8)
+    with Curator(counter, guarantee=guarantee, ledger=tmp_path / "ledger.jsonl", seed=11) as gate:
         training = SMALL.start(gate, rng=np.random.default_rng(1))
         training.run()
     # A random mixture has a third of its groups alone.
@@ -256,15 +269,15 @@ def test_sizes_are_bought_where_weights_hide_them(tmp_path: Path) -> None:
 
 
 def test_it_resumes_with_what_it_bought(tmp_path: Path) -> None:
-    with curator(tmp_path, Unit.GROUP, method=SMALL) as gate:
+    with curator(tmp_path, REPLACE, method=SMALL) as gate:
         SMALL.start(gate, rng=np.random.default_rng(1))._buy(lambda *_: None)
         spent = gate.spent
-    with curator(tmp_path, Unit.GROUP, method=SMALL) as gate:
+    with curator(tmp_path, REPLACE, method=SMALL) as gate:
         again = SMALL.start(gate, rng=np.random.default_rng(1))
         again.run()
         assert gate.spent == spent
     (tmp_path / "other").mkdir()
-    with curator(tmp_path / "other", Unit.GROUP, method=SMALL) as gate:
+    with curator(tmp_path / "other", REPLACE, method=SMALL) as gate:
         undisturbed = SMALL.start(gate, rng=np.random.default_rng(1))
         undisturbed.run()
     assert np.array_equal(again.model().probabilities, undisturbed.model().probabilities)
@@ -275,9 +288,10 @@ def test_a_model_is_there_at_any_time(tmp_path: Path) -> None:
         if doing == "fitting":
             raise KeyboardInterrupt
 
-    with curator(tmp_path, Unit.GROUP, method=SMALL) as gate:
+    with curator(tmp_path, REPLACE, method=SMALL) as gate:
         training = SMALL.start(gate, rng=np.random.default_rng(1))
-        assert training.model().components == 40
+        with pytest.raises(NothingLearntError, match="before it had learnt anything"):
+            training.model()
         with pytest.raises(KeyboardInterrupt):
             training.run(stop)
     assert training.model().components == 20

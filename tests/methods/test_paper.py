@@ -12,12 +12,13 @@ import pytest
 from generators import random_dataset
 from kinfolk.methods.paper import hpd_gen, mwem
 from kinfolk.methods.registry import method_named
-from kinfolk.privacy import Accounting, Exponential, Gaussian, Unit
-from kinfolk.privacy.certificate import certificate_of, check_certificate
-from kinfolk.privacy.curator import Curator, Promise
+from kinfolk.privacy import Accounting, Exponential, Gaussian
+from kinfolk.privacy.certificate import check_certificate
+from kinfolk.privacy.curator import Curator
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
+from promises import IN_PLACE, certified, promise
 
 SCHEMA = Schema.from_text("""
 group: {table: homes, id: home, attributes: {veh: {values: [0, 1, 2]}}}
@@ -35,8 +36,8 @@ DATA = random_dataset(SCHEMA, groups=400, rng=np.random.default_rng(2))
 def curator(folder: Path, accounting: Accounting = Accounting.PAPER) -> Curator:
     counter = Counter(WORKLOAD)
     counter.add(DATA)
-    promise = Promise(unit=Unit.INDIVIDUAL, epsilon=1.0, delta=1e-6, accounting=accounting, seed=11)
-    return Curator(counter, promise=promise, ledger=folder / "ledger.jsonl")
+    guarantee = promise(IN_PLACE, accounting=accounting)
+    return Curator(counter, guarantee=guarantee, ledger=folder / "ledger.jsonl", seed=11)
 
 
 @pytest.mark.parametrize("name", ["hpd-fixed", "hpd-gen", "mwem", "pep"])
@@ -63,7 +64,7 @@ def test_hpd_gen_runs_in_the_loop(tmp_path: Path) -> None:
     with curator(tmp_path, Accounting.ZCDP) as gate:
         training = method.start(gate, rng=np.random.default_rng(1))
         training.run()
-        assert check_certificate(certificate_of(gate.account)) == []
+        assert check_certificate(certified(gate)) == []
     assert training.model().answer(WORKLOAD).shape == (WORKLOAD.size,)
 
 
@@ -72,7 +73,7 @@ def test_the_noise_of_the_loop_is_the_papers(tmp_path: Path) -> None:
     rounds, alpha = 40, 0.67
     with curator(tmp_path) as gate:
         mwem(rounds=rounds).start(gate, rng=np.random.default_rng(1)).run()
-        rho, releases = float(gate.terms.rho), gate.account.releases
+        rho, releases = float(gate.guarantee.rho), gate.own.releases
     eps0 = math.sqrt(2 * rho / (rounds * (alpha**2 + (1 - alpha) ** 2)))
     delta = 1 / DATA.groups
     totals = {"group": DATA.groups, "individual": DATA.people}

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from kinfolk.privacy import Terms, Unit
+from kinfolk.privacy import Guarantee
+from promises import promise
 
 FALSE_ALARM = 1e-6
 """How often a correct sampler fails one of these tests."""
@@ -67,9 +68,8 @@ def rejects_choice() -> Callable[[Sequence[int], np.ndarray, float], bool]:
 
 
 @pytest.fixture
-def terms() -> Terms:
-    unit = Unit.parse("household").within(max_size=9)
-    return Terms.promise(epsilon=1.0, delta=1e-9, unit=unit, private=True, run={"rounds": 10})
+def guarantee() -> Guarantee:
+    return promise(epsilon=1.0, delta=1e-9)
 
 
 @pytest.fixture

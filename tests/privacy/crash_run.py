@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from kinfolk.privacy import Gaussian, Ledger, OverspendError, Terms, Unit
+from kinfolk.privacy import Gaussian, Guarantee, Ledger, Neighbours, OverspendError
 from kinfolk.privacy.sampler import discrete_gaussian
 
 STEPS = 10
@@ -20,21 +20,20 @@ AFFORDABLE = 13
 REFUSED = 3
 
 
-def terms() -> Terms:
-    unit = Unit.parse("household").within(max_size=9)
-    return Terms.promise(epsilon=1.0, delta=1e-9, unit=unit, private=True)
+def guarantee() -> Guarantee:
+    return Guarantee.of(neighbours=Neighbours.ADD_REMOVE, epsilon=1.0, delta=1e-9)
 
 
 def run(ledger_path: Path, notes_path: Path) -> None:
     """Buy what has not been bought: find, or debit, touch, release."""
     notes = os.open(notes_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    with Ledger(ledger_path, terms()) as ledger:
-        noise = Gaussian.for_rho(ledger.account.terms.rho / AFFORDABLE, squared_sensitivity=2)
+    with Ledger(ledger_path, guarantee()) as ledger:
+        noise = Gaussian.for_rho(ledger.own.guarantee.rho / AFFORDABLE, squared_sensitivity=2)
         for step in range(STEPS):
             key = f"measure {step}"
             release = ledger.find(key)
             if release is None:
-                spend = ledger.debit(key, noise)
+                spend = ledger.debit(key, noise, numbers=6000)
                 os.write(notes, f"touched {spend.number} {step}\n".encode())
                 # Long enough that a release is sometimes cut off between two of its pages.
                 drawn = discrete_gaussian(noise.sigma, 30, below=secrets.randbelow) * 200

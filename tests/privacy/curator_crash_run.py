@@ -21,12 +21,13 @@ from typing import Any
 import numpy as np
 
 from kinfolk.privacy import OverspendError, curator, read_account
-from kinfolk.privacy.certificate import write_certificate
-from kinfolk.privacy.curator import Curator, Promise
+from kinfolk.privacy.certificate import certificate_of
+from kinfolk.privacy.curator import Curator
+from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.mechanisms import Mechanism
 from kinfolk.privacy.opendp_bridge import gaussian_measurement, noisy_max_measurement
 from kinfolk.queries.counting import Counter
-from kinfolk.queries.units import Unit
+from kinfolk.queries.units import Neighbours
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
 
@@ -69,9 +70,9 @@ def run(ledger: Path, notes_path: Path, certificate: Path) -> None:
         return mechanism
 
     curator.measure, curator.select = noted(curator.measure), noted(curator.select)
-    promise = Promise(unit=Unit.GROUP, epsilon=1.0, delta=1e-9)
-    with Curator(counted(), promise=promise, ledger=ledger) as gate:
-        share = gate.terms.rho / AFFORDABLE
+    guarantee = Guarantee.of(neighbours=Neighbours.ADD_REMOVE, epsilon=1.0, delta=1e-9)
+    with Curator(counted(), guarantee=guarantee, ledger=ledger) as gate:
+        share = gate.guarantee.rho / AFFORDABLE
         estimates = np.zeros(gate.workload.size)
         for turn in range(ROUNDS):
             chosen = gate.select_query(estimates, rho=share, step=f"select {turn}")
@@ -81,7 +82,8 @@ def run(ledger: Path, notes_path: Path, certificate: Path) -> None:
             note(step=f"measure {turn}", used=bought.values.tolist(), sigma=bought.sigma)
             place = slice(gate.workload.offsets[block], gate.workload.offsets[block + 1])
             estimates[place] = bought.values
-        write_certificate(gate.account, certificate)
+        made = certificate_of(gate.account, gate.own, SCHEMA, head=gate.head)
+        certificate.write_text(json.dumps(made), encoding="utf-8")
 
 
 def child(paths: list[Path]) -> int:

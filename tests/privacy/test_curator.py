@@ -15,14 +15,15 @@ from kinfolk.data.decode import decode
 from kinfolk.data.frames import write_table
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy import OverspendError
-from kinfolk.privacy.certificate import certificate_of, check_certificate
-from kinfolk.privacy.curator import Curator, Promise
+from kinfolk.privacy.certificate import check_certificate
+from kinfolk.privacy.curator import Curator
 from kinfolk.privacy.mechanisms import Exponential, Gaussian
 from kinfolk.queries.counting import Counter, count
 from kinfolk.queries.sensitivity import twins, workload_weights
-from kinfolk.queries.units import Unit
+from kinfolk.queries.units import Neighbours
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
+from promises import ADD_REMOVE, IN_PLACE, REPLACE, certified, promise
 
 SCHEMA = Schema.from_text("""
 group:
@@ -42,24 +43,29 @@ EXACT = count(DATA, WORKLOAD)
 
 
 def curator(
-    folder: Path, *, unit: Unit = Unit.GROUP, seed: int | None = 1, weighted: bool = False
+    folder: Path,
+    *,
+    neighbours: Neighbours = REPLACE,
+    seed: int | None = 1,
+    weighted: bool = False,
 ) -> Curator:
-    counter = Counter(WORKLOAD, weights=workload_weights(WORKLOAD, unit) if weighted else None)
+    weights = workload_weights(WORKLOAD, neighbours.unit) if weighted else None
+    counter = Counter(WORKLOAD, weights=weights)
     counter.add(DATA)
-    promise = Promise(unit=unit, epsilon=2.0, delta=1e-6, seed=seed)
-    return Curator(counter, promise=promise, ledger=folder / "ledger.jsonl")
+    guarantee = promise(neighbours, epsilon=2.0)
+    return Curator(counter, guarantee=guarantee, ledger=folder / "ledger.jsonl", seed=seed)
 
 
-@pytest.mark.parametrize("unit", list(Unit))
-def test_a_marginal_costs_what_its_sensitivity_says(tmp_path: Path, unit: Unit) -> None:
-    with curator(tmp_path, unit=unit) as gate:
+@pytest.mark.parametrize("neighbours", list(Neighbours))
+def test_a_marginal_costs_what_its_sensitivity_says(tmp_path: Path, neighbours: Neighbours) -> None:
+    with curator(tmp_path, neighbours=neighbours) as gate:
         rho = gate.remaining / 4
         for block in range(len(WORKLOAD.blocks))[::3]:
             if gate.remaining < rho / 8:
                 break
             bought = gate.measure([block], rho=rho / 8, step=f"measure {block}")
-            expected = gate.charges.of(block).l2_squared / (2 * bought.sigma**2)
-            spend = gate.account.spends[-1]
+            expected = gate.view.charges.of(block).l2_squared / (2 * bought.sigma**2)
+            spend = gate.own.spends[-1]
             assert isinstance(spend.mechanism, Gaussian)
             assert float(spend.rho) == pytest.approx(expected)
             assert spend.rho <= rho / 8
@@ -70,7 +76,7 @@ def test_twins_are_cheaper_together(tmp_path: Path) -> None:
     """What is asked of groups and of people alike; whatever is bought twice is paid for twice."""
     group, people = next(iter(twins(WORKLOAD)))
     with curator(tmp_path, weighted=True) as gate:
-        charges, rho = gate.charges, gate.terms.rho / 8
+        charges, rho = gate.view.charges, gate.guarantee.rho / 8
         alone = charges.of(group).l2_squared + charges.of(people).l2_squared
         both = charges.together([people, group]).l2_squared
         assert both <= 2 * 2520**2 < 1.3 * both < alone
@@ -79,12 +85,12 @@ def test_twins_are_cheaper_together(tmp_path: Path) -> None:
         )
         assert charges.together([people, people]).l2_squared == 2 * charges.of(people).l2_squared
         gate.measure([group, people], rho=rho, step="both")
-        spend = gate.account.spends[-1]
+        spend = gate.own.spends[-1]
         assert isinstance(spend.mechanism, Gaussian)
         assert spend.mechanism.squared_sensitivity == both
     (tmp_path / "person").mkdir()
-    with curator(tmp_path / "person", unit=Unit.INDIVIDUAL) as gate:
-        assert gate.charges.together([group, people]).l2_squared == 4
+    with curator(tmp_path / "person", neighbours=IN_PLACE) as gate:
+        assert gate.view.charges.together([group, people]).l2_squared == 4
 
 
 def test_noise_has_the_stated_scale(tmp_path: Path) -> None:
@@ -93,7 +99,7 @@ def test_noise_has_the_stated_scale(tmp_path: Path) -> None:
         every = list(range(len(WORKLOAD.blocks)))
         parts = []
         for turn in range(10):
-            bought = gate.measure(every, rho=gate.terms.rho / 10, step=f"all {turn}")
+            bought = gate.measure(every, rho=gate.guarantee.rho / 10, step=f"all {turn}")
             parts.append((bought.values - EXACT) / bought.sigma)
         spread = np.concatenate(parts)
         slack = 6 * np.sqrt(2 / len(spread))
@@ -107,9 +113,7 @@ def test_selection_finds_what_is_far_off(tmp_path: Path) -> None:
     estimates[17] += 250
     with curator(tmp_path) as gate:
         assert gate.select_query(estimates, rho=gate.remaining / 4, step="one") == 17
-        far = WORKLOAD.block_of(17)
-        assert gate.select_block([0, 5, far, 9], estimates, rho=gate.remaining, step="two") == far
-        assert isinstance(gate.account.spends[0].mechanism, Exponential)
+        assert isinstance(gate.own.spends[0].mechanism, Exponential)
 
 
 def test_levels_are_made_comparable_by_public_multipliers(tmp_path: Path) -> None:
@@ -120,7 +124,7 @@ def test_levels_are_made_comparable_by_public_multipliers(tmp_path: Path) -> Non
             step="one",
             multipliers={"group": 7, "individual": 2},
         )
-        mechanism = gate.account.spends[0].mechanism
+        mechanism = gate.own.spends[0].mechanism
         assert isinstance(mechanism, Exponential)
         # Q_G moves by 1 count times 7, Q_I by M = 4 counts times 2.
         assert mechanism.sensitivity == 8
@@ -158,16 +162,34 @@ def test_overspending_touches_nothing(tmp_path: Path) -> None:
 def test_another_schema_workload_or_unit_cannot_use_the_ledger(tmp_path: Path) -> None:
     curator(tmp_path).close()
     with pytest.raises(KinfolkError, match="was begun with"):
-        curator(tmp_path, unit=Unit.INDIVIDUAL)
+        curator(tmp_path, neighbours=IN_PLACE)
     with pytest.raises(KinfolkError, match="was begun with"):
         curator(tmp_path, weighted=True)
 
 
-def test_sizes_are_public_for_the_person_unit_only(tmp_path: Path) -> None:
-    with curator(tmp_path, unit=Unit.GROUP) as gate:
-        assert gate.people is None
-    with curator(tmp_path / "p", unit=Unit.INDIVIDUAL) as gate:
-        assert gate.people == DATA.people
+def test_totals_are_public_for_the_person_unit_only(tmp_path: Path) -> None:
+    """Under replace the file's number of groups is public, and not how many of them are kept."""
+    with curator(tmp_path / "p", neighbours=IN_PLACE) as gate:
+        assert (gate.view.groups, gate.view.people) == (DATA.groups, DATA.people)
+        assert gate.groups == DATA.groups
+    for neighbours, read in ((REPLACE, DATA.groups), (ADD_REMOVE, None)):
+        folder = tmp_path / neighbours.value
+        folder.mkdir()
+        with curator(folder, neighbours=neighbours) as gate:
+            assert (gate.view.groups, gate.view.people) == (None, None)
+            assert gate.view.groups_read == read
+            assert gate.groups is None
+            noisy = gate.measure_groups(rho=gate.remaining / 2)
+            mechanism = gate.own.spends[0].mechanism
+            assert isinstance(mechanism, Gaussian)
+            assert mechanism.squared_sensitivity == 1
+            assert abs(noisy - DATA.groups) < 6 * mechanism.sigma
+            assert gate.groups == noisy
+            assert read is None or noisy <= read
+        text = (folder / "ledger.jsonl").read_text(encoding="utf-8")
+        assert (f'"groups_read":{DATA.groups}' in text) is (neighbours is REPLACE)
+        assert '"groups":300' not in text
+        assert f'"people":{DATA.people}' not in text
 
 
 @pytest.fixture(autouse=True)
@@ -177,13 +199,13 @@ def _folders(tmp_path: Path) -> None:
 
 def test_exact_counts_are_never_for_sale(tmp_path: Path) -> None:
     """The household's own attributes are public under `person`, and still get noise."""
-    with curator(tmp_path, unit=Unit.INDIVIDUAL) as gate:
+    with curator(tmp_path, neighbours=IN_PLACE) as gate:
         own = next(
             index
             for index, block in enumerate(WORKLOAD.blocks)
             if block.level == "group" and block.group == (0, 2)
         )
-        assert gate.charges.of(own).l2_squared == 1
+        assert gate.view.charges.of(own).l2_squared == 1
         gate.measure([own], rho=gate.remaining / 2, step="own")
         assert gate.spent > 0
 
@@ -194,7 +216,7 @@ def test_no_public_part_of_a_curator_holds_the_counts(tmp_path: Path) -> None:
         gate.measure([0], rho=gate.remaining / 2, step="m")
         seen: set[int] = set()
         todo = [value for name, value in vars(gate).items() if not name.startswith("_")]
-        todo += [gate.account, gate.terms, gate.spent, gate.remaining, repr(gate)]
+        todo += [gate.account, gate.own, gate.view, gate.spent, gate.remaining, repr(gate)]
         while todo:
             value = todo.pop()
             if id(value) in seen or isinstance(value, type) or callable(value):
@@ -224,8 +246,6 @@ def test_estimates_must_fit(tmp_path: Path) -> None:
         for bad in (np.zeros(3), np.full(WORKLOAD.size, np.nan)):
             with pytest.raises(KinfolkError, match="one per query"):
                 gate.select_query(bad, rho=gate.remaining, step="s")
-        with pytest.raises(KinfolkError, match="at least one candidate"):
-            gate.select_block([], np.zeros(WORKLOAD.size), rho=gate.remaining, step="s")
         assert gate.spent == 0
 
 
@@ -233,7 +253,7 @@ def test_the_certificate_of_a_run_holds(tmp_path: Path) -> None:
     with curator(tmp_path, seed=None) as gate:
         gate.measure([0, 1], rho=gate.remaining / 2, step="m")
         gate.select_query(np.zeros(WORKLOAD.size), rho=gate.remaining / 2, step="s")
-        certificate = certificate_of(gate.account)
+        certificate = certified(gate)
     assert check_certificate(certificate) == []
     assert certificate["private"] is True
     assert certificate["unit_name"] == "home"
@@ -248,21 +268,23 @@ def test_files_and_frames_are_counted_alike(tmp_path: Path) -> None:
         write_table(table, paths[name])
     bought = []
     for number, source in enumerate((tables, paths)):
-        promise = Promise(unit=Unit.GROUP, epsilon=1.0, delta=1e-6, seed=8)
         ledger = tmp_path / f"ledger{number}.jsonl"
-        with Curator.of_tables(source, WORKLOAD, promise=promise, ledger=ledger) as gate:
+        guarantee = promise()
+        with Curator.of_tables(
+            source, WORKLOAD, guarantee=guarantee, ledger=ledger, seed=8
+        ) as gate:
             bought.append(gate.measure([3], rho=gate.remaining, step="m").values.tolist())
     assert bought[0] == bought[1]
 
 
 def test_the_number_of_people_is_bought_or_public(tmp_path: Path) -> None:
-    with curator(tmp_path / "p", unit=Unit.INDIVIDUAL) as gate:
-        assert gate.measure_people(rho=gate.remaining, step="people") == DATA.people
+    with curator(tmp_path / "p", neighbours=IN_PLACE) as gate:
+        assert gate.measure_people(groups=DATA.groups, rho=gate.remaining) == DATA.people
         assert gate.spent == 0
-    with curator(tmp_path, unit=Unit.GROUP) as gate:
-        noisy = gate.measure_people(rho=gate.remaining / 2, step="people")
-        mechanism = gate.account.spends[0].mechanism
+    with curator(tmp_path) as gate:
+        noisy = gate.measure_people(groups=DATA.groups, rho=gate.remaining / 2)
+        mechanism = gate.own.spends[0].mechanism
         assert isinstance(mechanism, Gaussian)
-        # A household of one by a household of four.
-        assert mechanism.squared_sensitivity == 9
+        # A household of four by one that cleaning drops.
+        assert mechanism.squared_sensitivity == 16
         assert abs(noisy - DATA.people) < 6 * mechanism.sigma

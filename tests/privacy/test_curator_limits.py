@@ -9,11 +9,11 @@ import pytest
 
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy import curator
-from kinfolk.privacy.curator import Curator, Promise
+from kinfolk.privacy.curator import Curator
 from kinfolk.queries.counting import Counter
-from kinfolk.queries.units import Unit
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
+from promises import promise
 
 SCHEMA = Schema.from_text("""
 group: {table: homes, id: home, attributes: {cars: {values: [0, 1, 2]}}}
@@ -32,9 +32,10 @@ def counted(counts: np.ndarray) -> Counter:
 
 @pytest.fixture
 def gate(tmp_path: Path) -> Curator:
-    promise = Promise(unit=Unit.GROUP, epsilon=2.0, delta=1e-6, seed=1)
     counter = counted(np.arange(WORKLOAD.size))
-    return Curator(counter, promise=promise, ledger=tmp_path / "ledger.jsonl")
+    return Curator(
+        counter, guarantee=promise(epsilon=2.0), ledger=tmp_path / "ledger.jsonl", seed=1
+    )
 
 
 def test_a_block_is_never_counted_from_the_end(gate: Curator) -> None:
@@ -43,13 +44,11 @@ def test_a_block_is_never_counted_from_the_end(gate: Curator) -> None:
         for block in (-3, -1, len(WORKLOAD.blocks)):
             with pytest.raises(KinfolkError, match=f"block {block}: there are blocks 0 to"):
                 gate.measure([block], rho=gate.remaining / 9, step="m")
-            with pytest.raises(KinfolkError, match=f"block {block}: there are blocks 0 to"):
-                gate.select_block([block], np.zeros(WORKLOAD.size), rho=gate.remaining, step="s")
         assert gate.spent == 0
 
 
 def scores_of(gate: Curator, monkeypatch: pytest.MonkeyPatch, estimate: float) -> list[np.ndarray]:
-    """The scores that reach the mechanism, for both ways to select."""
+    """The scores that reach the mechanism."""
     seen: list[np.ndarray] = []
 
     def select(scores: np.ndarray, *rest: object, **more: object) -> int:
@@ -63,8 +62,6 @@ def scores_of(gate: Curator, monkeypatch: pytest.MonkeyPatch, estimate: float) -
     with gate:
         share = gate.remaining / 9
         gate.select_query(estimates, rho=share, step=f"q {estimate}", multipliers=levels)
-        blocks = range(len(WORKLOAD.blocks))
-        gate.select_block(blocks, estimates, rho=share, step=f"b {estimate}", penalties=[2**62] * 6)
     return seen
 
 
@@ -73,9 +70,8 @@ def test_scores_never_wrap_around(
     gate: Curator, monkeypatch: pytest.MonkeyPatch, estimate: float
 ) -> None:
     """A score beyond int64 would turn negative, and change by 2**64 between neighbours."""
-    by_query, by_block = scores_of(gate, monkeypatch, estimate)
+    (by_query,) = scores_of(gate, monkeypatch, estimate)
     assert by_query.min() >= 0
-    assert np.abs(by_block).max() <= 2**62
 
 
 def test_multipliers_and_weights_have_limits(gate: Curator, tmp_path: Path) -> None:
@@ -84,9 +80,8 @@ def test_multipliers_and_weights_have_limits(gate: Curator, tmp_path: Path) -> N
             np.zeros(WORKLOAD.size), rho=gate.remaining, step="s", multipliers={"group": 2**41}
         )
     counter = Counter(WORKLOAD, weights=np.full((len(WORKLOAD.blocks), 5), -3))
-    promise = Promise(unit=Unit.GROUP, epsilon=2.0, delta=1e-6, seed=1)
     with pytest.raises(KinfolkError, match="a weight is below 0"):
-        Curator(counter, promise=promise, ledger=tmp_path / "other.jsonl")
+        Curator(counter, guarantee=promise(), ledger=tmp_path / "other.jsonl", seed=1)
 
 
 def test_a_released_value_keeps_the_noise_it_was_bought_with(gate: Curator) -> None:

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from kinfolk.errors import KinfolkError
-from kinfolk.privacy import Gaussian, Ledger, OverspendError, Spend, Terms, Unit, read_account
+from kinfolk.privacy import Gaussian, Ledger, OverspendError, Spend, read_account
 from kinfolk.privacy.chain import START, seal
+from promises import promise
 
 
 class LedgerLife(RuleBasedStateMachine):
@@ -23,20 +24,19 @@ class LedgerLife(RuleBasedStateMachine):
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
         self.path = Path(self.folder.name) / "ledger.jsonl"
-        unit = Unit.parse("household").within(max_size=9)
-        self.terms = Terms.promise(epsilon=1.0, delta=1e-9, unit=unit, private=True)
-        self.ledger = Ledger(self.path, self.terms)
+        self.guarantee = promise(epsilon=1.0, delta=1e-9)
+        self.ledger = Ledger(self.path, self.guarantee)
         self.spent = Fraction(0)
         self.values: dict[str, int] = {}
         self.open: list[Spend] = []
 
     @rule(key=st.sampled_from("abcd"), parts=st.integers(2, 40))
     def debit(self, key: str, parts: int) -> None:
-        noise = Gaussian.for_rho(self.terms.rho / parts, squared_sensitivity=2)
+        noise = Gaussian.for_rho(self.guarantee.rho / parts, squared_sensitivity=2)
         try:
             self.open.append(self.ledger.debit(key, noise))
         except OverspendError:
-            assert self.spent + noise.rho() > self.terms.rho
+            assert self.spent + noise.rho() > self.guarantee.rho
         except KinfolkError:
             assert key in self.values
         else:
@@ -59,9 +59,9 @@ class LedgerLife(RuleBasedStateMachine):
         self.open.clear()
         with self.path.open("ab") as file:
             file.write(torn)
-        self.ledger = Ledger(self.path, self.terms)
+        self.ledger = Ledger(self.path, self.guarantee)
 
-    @precondition(lambda self: self.spent < self.terms.rho)
+    @precondition(lambda self: self.spent < self.guarantee.rho)
     @rule(share=st.integers(2, 9))
     def crash_in_a_debit(self, share: int) -> None:
         rho = self.ledger.remaining / share
@@ -75,8 +75,8 @@ class LedgerLife(RuleBasedStateMachine):
 
     @invariant()
     def the_account_is_right(self) -> None:
-        for account in (self.ledger.account, read_account(self.path)):
-            assert account.spent == self.spent <= self.terms.rho
+        for account in (self.ledger.own, read_account(self.path).last):
+            assert account.spent == self.spent <= self.guarantee.rho
             assert {key: one.value for key, one in account.releases.items()} == self.values
 
     def teardown(self) -> None:

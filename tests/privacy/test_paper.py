@@ -12,14 +12,15 @@ import pytest
 from generators import random_dataset
 from kinfolk.datasets import load_schema
 from kinfolk.errors import KinfolkError
-from kinfolk.privacy import Accounting, Gaussian, Terms, Unit, read_account
-from kinfolk.privacy.certificate import certificate_of, certificate_text, check_certificate
+from kinfolk.privacy import Accounting, Gaussian, Guarantee, Neighbours, read_account
+from kinfolk.privacy.certificate import certificate_text, check_certificate
 from kinfolk.privacy.charges import Charges
-from kinfolk.privacy.curator import Curator, Promise
-from kinfolk.privacy.paper import shared_sensitivities
+from kinfolk.privacy.curator import Curator
+from kinfolk.privacy.paper import shared_sensitivities, unprotected
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
+from promises import IN_PLACE, REPLACE, certified, promise
 
 TEXT = """
 group:
@@ -46,35 +47,35 @@ PAPER = Accounting.PAPER
 def curator(
     folder: Path,
     *,
-    unit: Unit = Unit.INDIVIDUAL,
+    neighbours: Neighbours = IN_PLACE,
     accounting: Accounting = PAPER,
     schema: Schema = SCHEMA,
 ) -> Curator:
     counter = Counter(Workload.of(schema))
     counter.add(random_dataset(schema, groups=100, rng=np.random.default_rng(5)))
-    promise = Promise(unit=unit, epsilon=2.0, delta=1e-6, accounting=accounting, seed=1)
-    return Curator(counter, promise=promise, ledger=folder / "ledger.jsonl")
+    guarantee = promise(neighbours, epsilon=2.0, accounting=accounting)
+    return Curator(counter, guarantee=guarantee, ledger=folder / "ledger.jsonl", seed=1)
 
 
 def test_a_whole_group_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     with pytest.raises(KinfolkError, match=r"guarantees nothing for whole groups.*'individual'"):
-        curator(tmp_path, unit=Unit.GROUP)
+        curator(tmp_path, neighbours=REPLACE)
     assert not (tmp_path / "ledger.jsonl").exists()
 
 
-def test_terms_for_a_whole_group_are_refused(terms: Terms) -> None:
+def test_a_guarantee_for_a_whole_group_is_refused(guarantee: Guarantee) -> None:
     """Even where the budget keeps the promise."""
     with pytest.raises(KinfolkError, match="guarantees nothing for whole groups"):
-        replace(terms, accounting=PAPER, rho=terms.rho / 4)
+        replace(guarantee, accounting=PAPER, rho=guarantee.rho / 4)
 
 
 def test_derived_attributes_are_charged_as_if_they_stayed(tmp_path: Path) -> None:
     (tmp_path / "zcdp").mkdir()
     with curator(tmp_path) as paper, curator(tmp_path / "zcdp", accounting=Accounting.ZCDP) as ours:
         for position, block in enumerate(paper.workload.blocks):
-            assert paper.charges.of(position).single == 1
+            assert paper.view.charges.of(position).single == 1
             touches = block.level == "individual" and 1 in block.group
-            assert ours.charges.of(position).single == (4 if touches else 1)
+            assert ours.view.charges.of(position).single == (4 if touches else 1)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +90,7 @@ def test_derived_attributes_are_charged_as_if_they_stayed(tmp_path: Path) -> Non
 def test_delta_is_the_papers(levels: tuple[str, ...], delta: Fraction) -> None:
     """1/N_G, 1/N_I and M_c/N_I (four children), whichever is largest; N_G = 40, N_I = 100."""
     workload = Workload.of(load_schema("acs-rel"), k=1, levels=levels)
-    bounds = Charges(workload, Unit.INDIVIDUAL, PAPER).alone
+    bounds = Charges(workload, IN_PLACE, PAPER).alone
     shared = shared_sensitivities(workload, bounds, groups=40, people=100)
     totals = {"group": 40, "individual": 100, "relation": 100}
     assert shared == {level: delta * totals[level] for level in levels}
@@ -97,7 +98,7 @@ def test_delta_is_the_papers(levels: tuple[str, ...], delta: Fraction) -> None:
 
 def test_relations_have_the_papers_sensitivities() -> None:
     workload = Workload.of(load_schema("acs-rel"), k=2, levels=["relation"])
-    bounds = Charges(workload, Unit.INDIVIDUAL, PAPER).alone
+    bounds = Charges(workload, IN_PLACE, PAPER).alone
     found = {block.relation: 0 for block in workload.blocks}
     for block, bound in zip(workload.blocks, bounds, strict=True):
         found[block.relation] = max(found[block.relation], bound.single)
@@ -110,9 +111,9 @@ def test_one_query_is_measured_with_noise_for_the_shared_delta(tmp_path: Path) -
     for accounting, folder in ((PAPER, tmp_path), (Accounting.ZCDP, tmp_path / "zcdp")):
         with curator(folder, accounting=accounting, schema=PLAIN) as gate:
             for query, step in ((0, "group"), (gate.workload.size - 1, "individual")):
-                gate.measure_query(query, rho=gate.terms.rho / 4, step=step)
-            people = gate.people
-        for spend in read_account(folder / "ledger.jsonl").spends:
+                gate.measure_query(query, rho=gate.guarantee.rho / 4, step=step)
+            people = gate.view.people
+        for spend in read_account(folder / "ledger.jsonl").last.spends:
             assert isinstance(spend.mechanism, Gaussian)
             squares[accounting, spend.key] = spend.mechanism.squared_sensitivity
     assert people is not None
@@ -127,10 +128,9 @@ def test_one_query_is_measured_with_noise_for_the_shared_delta(tmp_path: Path) -
 def test_the_certificate_says_what_is_not_protected(tmp_path: Path) -> None:
     with curator(tmp_path) as gate:
         gate.measure_query(3, rho=gate.remaining, step="m")
-        certificate = certificate_of(gate.account)
-    assert certificate_of(read_account(tmp_path / "ledger.jsonl")) == certificate
+        certificate = certified(gate)
     assert check_certificate(certificate) == []
-    assert "where no attribute of a home is computed from them" in certificate["neighbours"]
+    assert "where no attribute of a home is computed from them" in certificate["difference"]
     assert "the own attributes of every home" in certificate["public"]
     shown = certificate_text(certificate)
     for fact in (
@@ -140,25 +140,25 @@ def test_the_certificate_says_what_is_not_protected(tmp_path: Path) -> None:
         "the paper's accounting",
     ):
         assert fact in shown
-    certificate["unit"] = "group"
+    certificate |= {"unit": "group", "neighbours": "replace"}
     assert "nothing for a whole group" in check_certificate(certificate)[0]
 
 
 def test_only_derived_attributes_are_named(tmp_path: Path) -> None:
     with curator(tmp_path, schema=PLAIN) as gate:
-        assert len(gate.terms.unit.unprotected) == 2
-        assert "kids" not in str(gate.terms.unit)
+        assert len(unprotected(gate.workload.schema, PAPER)) == 2
+        assert "kids" not in certificate_text(certified(gate))
 
 
 def test_flat_data_has_nothing_else_to_protect(tmp_path: Path) -> None:
     with curator(tmp_path, schema=FLAT) as gate:
-        assert gate.terms.unit.unprotected == ()
-        assert gate.charges.of(0).single == 1
+        assert unprotected(FLAT, PAPER) == ()
+        assert gate.view.charges.of(0).single == 1
 
 
 def test_our_own_accounting_says_nothing_of_this(tmp_path: Path) -> None:
     with curator(tmp_path, accounting=Accounting.ZCDP) as gate:
-        certificate = certificate_of(gate.account)
-        assert "except attributes derived from its members" in certificate["neighbours"]
+        certificate = certified(gate)
+        assert "except attributes derived from its members" in certificate["difference"]
     assert "unprotected" not in certificate
     assert "Unprotected" not in certificate_text(certificate)

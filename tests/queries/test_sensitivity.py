@@ -22,9 +22,10 @@ from kinfolk.queries.sensitivity import (
     workload_sensitivities,
     workload_weights,
 )
-from kinfolk.queries.units import Unit
+from kinfolk.queries.units import Neighbours
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Role, Roles, Schema
+from promises import ADD_REMOVE, IN_PLACE, REPLACE
 
 Weights = np.ndarray | None
 
@@ -53,12 +54,17 @@ def exceeded(change: np.ndarray, bound: Sensitivity) -> bool:
     )
 
 
-def check(workload: Workload, old: Encoded, new: Encoded, unit: Unit, weights: Weights) -> bool:
+def check(
+    workload: Workload, old: Encoded | None, new: Encoded, neighbours: Neighbours, weights: Weights
+) -> bool:
     """Whether every block's change stays within its stated sensitivity."""
-    change = count(new, workload, weights=weights) - count(old, workload, weights=weights)
-    bounds = workload_sensitivities(workload, unit, weights=weights)
+    change = count(new, workload, weights=weights)
+    # A group that is not there, or that cleaning drops, adds nothing.
+    if old is not None:
+        change -= count(old, workload, weights=weights)
+    bounds = workload_sensitivities(workload, neighbours, weights=weights)
     places = [place for _, place in workload.slices()]
-    both = twin_sensitivities(workload, unit, weights=weights)
+    both = twin_sensitivities(workload, neighbours, weights=weights)
     return (
         not exceeded(change, total_sensitivity(bounds))
         and not any(exceeded(change[at], bound) for at, bound in zip(places, bounds, strict=True))
@@ -75,9 +81,12 @@ def check(workload: Workload, old: Encoded, new: Encoded, unit: Unit, weights: W
 def test_a_replaced_group_stays_within_bounds(schema: Schema, seed: int, weighted: bool) -> None:
     rng = np.random.default_rng(seed)
     workload = Workload.of(schema)
-    weights = workload_weights(workload, Unit.GROUP) if weighted else None
+    weights = workload_weights(workload, REPLACE.unit) if weighted else None
     old, new = one_group(schema, rng), one_group(schema, rng)
-    assert check(workload, old, new, Unit.GROUP, weights)
+    assert check(workload, old, new, REPLACE, weights)
+    # One more or less; or one that is kept by one that cleaning drops.
+    assert check(workload, None, new, ADD_REMOVE, weights)
+    assert check(workload, None, new, REPLACE, weights)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -86,10 +95,10 @@ def test_a_replaced_group_stays_within_bounds(schema: Schema, seed: int, weighte
 def test_a_changed_person_stays_within_bounds(schema: Schema, seed: int, weighted: bool) -> None:
     rng = np.random.default_rng(seed)
     workload = Workload.of(schema)
-    weights = workload_weights(workload, Unit.INDIVIDUAL) if weighted else None
+    weights = workload_weights(workload, IN_PLACE.unit) if weighted else None
     old = one_group(schema, rng)
     new = change_person(old, int(rng.integers(old.people)), rng)
-    assert check(workload, old, new, Unit.INDIVIDUAL, weights)
+    assert check(workload, old, new, IN_PLACE, weights)
 
 
 def family_schema(*, counts: str = "people", children: int = 4) -> Schema:
@@ -138,7 +147,9 @@ def patterns(schema: Schema) -> list[Encoded]:
     return found
 
 
-def largest_change(schema: Schema, unit: Unit, workload: Workload, weights: Weights) -> list[dict]:
+def largest_change(
+    schema: Schema, neighbours: Neighbours, workload: Workload, weights: Weights
+) -> list[dict]:
     """Per block, the largest changes over all pairs of patterns."""
     groups = patterns(schema)
     found = [dict.fromkeys(("single", "l1", "l2_squared"), 0) for _ in workload.blocks]
@@ -150,9 +161,11 @@ def largest_change(schema: Schema, unit: Unit, workload: Workload, weights: Weig
             best["l1"] = max(best["l1"], int(np.abs(change).sum()))
             best["l2_squared"] = max(best["l2_squared"], int((change**2).sum()))
 
-    if unit is Unit.GROUP:
+    if neighbours is not IN_PLACE:
         answers = [count(group, workload, weights=weights) for group in groups]
-        for old, new in itertools.combinations(answers, 2):
+        nothing = np.zeros_like(answers[0])
+        replaced = itertools.combinations(answers, 2) if neighbours is REPLACE else ()
+        for old, new in (*((nothing, one) for one in answers), *replaced):
             note(old, new)
         return found
     for group in groups:
@@ -167,23 +180,29 @@ def largest_change(schema: Schema, unit: Unit, workload: Workload, weights: Weig
 
 # The table of the privacy brief: single query, L2 of the whole marginal, squared, for M_c = 4.
 EXPECTED = {
-    ("people", Unit.GROUP, "group"): (1, 2 * 6),
-    ("people", Unit.GROUP, "individual"): (6, 2 * 6**2),
-    ("people", Unit.GROUP, "married_to"): (2, 8),
-    ("people", Unit.GROUP, "has_child"): (2, 8 * 4),
-    ("people", Unit.GROUP, "has_parent"): (4, 8**2),
-    ("pairs", Unit.GROUP, "has_parent"): (8, 8 * 4**2),
-    ("people", Unit.INDIVIDUAL, "group"): (1, 2),
-    ("people", Unit.INDIVIDUAL, "individual"): (1, 2),
-    ("people", Unit.INDIVIDUAL, "married_to"): (2, 6),
-    ("people", Unit.INDIVIDUAL, "has_child"): (2, 8),
-    ("people", Unit.INDIVIDUAL, "has_parent"): (4, 32),
-    ("pairs", Unit.INDIVIDUAL, "has_parent"): (4, 2 * 4**2),
+    ("people", REPLACE, "group"): (1, 2 * 6),
+    ("people", REPLACE, "individual"): (6, 2 * 6**2),
+    ("people", REPLACE, "married_to"): (2, 8),
+    ("people", REPLACE, "has_child"): (2, 8 * 4),
+    ("people", REPLACE, "has_parent"): (4, 8**2),
+    ("pairs", REPLACE, "has_parent"): (8, 8 * 4**2),
+    ("people", ADD_REMOVE, "group"): (1, 6),
+    ("people", ADD_REMOVE, "individual"): (6, 6**2),
+    ("people", ADD_REMOVE, "married_to"): (2, 4),
+    ("people", ADD_REMOVE, "has_child"): (2, 4 * 4),
+    ("people", ADD_REMOVE, "has_parent"): (4, 32),
+    ("pairs", ADD_REMOVE, "has_parent"): (8, 4 * 4**2),
+    ("people", IN_PLACE, "group"): (1, 2),
+    ("people", IN_PLACE, "individual"): (1, 2),
+    ("people", IN_PLACE, "married_to"): (2, 6),
+    ("people", IN_PLACE, "has_child"): (2, 8),
+    ("people", IN_PLACE, "has_parent"): (4, 32),
+    ("pairs", IN_PLACE, "has_parent"): (4, 2 * 4**2),
 }
 
 
-@pytest.mark.parametrize(("counts", "unit", "family"), EXPECTED)
-def test_the_table_is_stated_and_attained(counts: str, unit: Unit, family: str) -> None:
+@pytest.mark.parametrize(("counts", "neighbours", "family"), EXPECTED)
+def test_the_table_is_stated_and_attained(counts: str, neighbours: Neighbours, family: str) -> None:
     schema = family_schema(counts=counts)
     workload = Workload.of(schema, sets=[["a"], ["g", "a"]])
     full = Workload.of(schema, k=2, levels=["relation"])
@@ -191,58 +210,68 @@ def test_the_table_is_stated_and_attained(counts: str, unit: Unit, family: str) 
     blocks = [b for b in workload.blocks if family in (b.level, b.relation)]
     blocks += [b for b in both if b.relation == family]
     workload = replace(workload, blocks=tuple(blocks))
-    stated = workload_sensitivities(workload, unit)
-    single, l2_squared = EXPECTED[counts, unit, family]
+    stated = workload_sensitivities(workload, neighbours)
+    single, l2_squared = EXPECTED[counts, neighbours, family]
     assert max(bound.single for bound in stated) == single
     assert max(bound.l2_squared for bound in stated) == l2_squared
-    reached = largest_change(schema, unit, workload, None)
+    reached = largest_change(schema, neighbours, workload, None)
     assert max(best["single"] for best in reached) == single
     assert max(best["l2_squared"] for best in reached) == l2_squared
 
 
+@pytest.mark.parametrize(("neighbours", "turns"), [(ADD_REMOVE, 1), (REPLACE, 2)])
 @pytest.mark.parametrize("level", ["group", "individual"])
-def test_size_weights_make_the_household_nearly_free(level: str) -> None:
-    """Weighted, a whole group moves any marginal by sqrt(2) units; some pair attains it."""
+def test_size_weights_make_the_household_nearly_free(
+    level: str, neighbours: Neighbours, turns: int
+) -> None:
+    """Weighted, a group adds at most one unit to any marginal, and some group adds as much.
+
+    So one more or less moves it by one, and one by another by sqrt(2).
+    """
     schema = family_schema()
     workload = Workload.of(schema, sets=[["a"]], levels=[level])
-    weights = workload_weights(workload, Unit.GROUP)
-    (bound,) = workload_sensitivities(workload, Unit.GROUP, weights=weights)
-    (reached,) = largest_change(schema, Unit.GROUP, workload, weights)
-    unit = 2 * 2520**2
+    weights = workload_weights(workload, neighbours.unit)
+    (bound,) = workload_sensitivities(workload, neighbours, weights=weights)
+    (reached,) = largest_change(schema, neighbours, workload, weights)
+    unit = turns * 2520**2
     assert unit * 0.999 < bound.l2_squared <= unit
     assert reached["l2_squared"] == bound.l2_squared
 
 
 @pytest.mark.parametrize("relation", list(RELATIONS))
-@pytest.mark.parametrize("unit", list(Unit))
-def test_size_weights_make_relations_as_cheap_as_the_rest(unit: Unit, relation: str) -> None:
+@pytest.mark.parametrize("neighbours", list(Neighbours))
+def test_size_weights_make_relations_as_cheap_as_the_rest(
+    neighbours: Neighbours, relation: str
+) -> None:
     """Weighted, a unit moves no relation by more than sqrt(2) units; some change attains it."""
     schema = family_schema()
     workload = Workload.of(schema, k=2, levels=["relation"])
     blocks = [one for one in workload.blocks if one.relation == relation and one.individual]
     workload = replace(workload, blocks=tuple(blocks))
-    weights = workload_weights(workload, unit)
-    bounds = workload_sensitivities(workload, unit, weights=weights)
-    assert all(0 < bound.l2_squared <= 2 * 2520**2 for bound in bounds)
-    reached = largest_change(schema, unit, workload, weights)
+    weights = workload_weights(workload, neighbours.unit)
+    bounds = workload_sensitivities(workload, neighbours, weights=weights)
+    most = (1 if neighbours is ADD_REMOVE else 2) * 2520**2
+    assert all(0 < bound.l2_squared <= most for bound in bounds)
+    reached = largest_change(schema, neighbours, workload, weights)
     assert [one["l2_squared"] for one in reached] == [bound.l2_squared for bound in bounds]
-    plain = workload_sensitivities(workload, unit)
-    assert all(one.l2_squared >= 6 for one in plain)
+    plain = workload_sensitivities(workload, neighbours)
+    assert all(one.l2_squared >= 4 for one in plain)
 
 
+@pytest.mark.parametrize(("neighbours", "turns"), [(ADD_REMOVE, 1), (REPLACE, 2)])
 @pytest.mark.parametrize("cells", [2, 3, 14])
-def test_twins_cost_no_more_than_one(cells: int) -> None:
-    """Groups and individuals asked the same, weighted: sqrt(2) units for both, and no less."""
+def test_twins_cost_no_more_than_one(cells: int, neighbours: Neighbours, turns: int) -> None:
+    """Groups and individuals asked the same, weighted: one unit (or two) for both, and no less."""
     schema = family_schema()
     few = replace(schema.individual_attributes["a"], values=range(cells))
     schema = replace(schema, individual=replace(schema.individual, attributes={"a": few}))
     workload = Workload.of(schema, sets=[["a"]], levels=["group", "individual"])
-    weights = workload_weights(workload, Unit.GROUP)
-    ((pair, both),) = twin_sensitivities(workload, Unit.GROUP, weights=weights).items()
+    weights = workload_weights(workload, REPLACE.unit)
+    ((pair, both),) = twin_sensitivities(workload, neighbours, weights=weights).items()
     assert pair == (0, 1)
-    unit = 2 * 2520**2
+    unit = turns * 2520**2
     assert unit * 0.998 < both.l2_squared <= unit
-    alone = workload_sensitivities(workload, Unit.GROUP, weights=weights)
+    alone = workload_sensitivities(workload, neighbours, weights=weights)
     assert total_sensitivity(alone).l2_squared > 1.4 * both.l2_squared
     # Over every size and every way to fill the cells, two groups without a cell in common.
     norms = [
@@ -254,31 +283,33 @@ def test_twins_cost_no_more_than_one(cells: int) -> None:
         for numbers in itertools.product(range(size + 1), repeat=min(cells, size))
         if sum(numbers) == size
     ]
-    assert max(norms) * 2 == both.l2_squared
+    assert max(norms) * turns == both.l2_squared
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_bound_on_twins_is_attained(weighted: bool) -> None:
     schema = family_schema()
     workload = Workload.of(schema, sets=[["a"]], levels=["group", "individual"])
-    weights = workload_weights(workload, Unit.GROUP) if weighted else None
-    (both,) = twin_sensitivities(workload, Unit.GROUP, weights=weights).values()
+    weights = workload_weights(workload, REPLACE.unit) if weighted else None
     answers = [count(group, workload, weights=weights) for group in patterns(schema)]
+    (both,) = twin_sensitivities(workload, REPLACE, weights=weights).values()
     changes = [((a - b) ** 2).sum() for a, b in itertools.combinations(answers, 2)]
     assert max(changes) == both.l2_squared
+    (one,) = twin_sensitivities(workload, ADD_REMOVE, weights=weights).values()
+    assert max((answer**2).sum() for answer in answers) == one.l2_squared
 
 
 def test_one_person_can_move_twins_as_far_as_either_goes() -> None:
     """Only where a whole group changes is there anything to save."""
     schema = family_schema()
     workload = Workload.of(schema, sets=[["a"], ["g", "a"]], levels=["group", "individual"])
-    assert twin_sensitivities(workload, Unit.INDIVIDUAL) == {}
+    assert twin_sensitivities(workload, IN_PLACE) == {}
     derived = replace(schema.group_attributes["g"], derived=True)
     assert schema.group is not None
     schema = replace(schema, group=replace(schema.group, attributes={"g": derived}))
     workload = replace(workload, schema=schema)
-    group = twin_sensitivities(workload, Unit.GROUP)
-    (person,) = twin_sensitivities(workload, Unit.INDIVIDUAL).items()
+    group = twin_sensitivities(workload, REPLACE)
+    (person,) = twin_sensitivities(workload, IN_PLACE).items()
     assert len(group) == 2
     assert person in group.items()
 
@@ -286,7 +317,7 @@ def test_one_person_can_move_twins_as_far_as_either_goes() -> None:
 def test_a_group_attribute_alone_is_not_protected_by_the_person_unit() -> None:
     schema = family_schema()
     workload = Workload.of(schema, sets=[["g"]], levels=["group", "individual"])
-    for bound in workload_sensitivities(workload, Unit.INDIVIDUAL):
+    for bound in workload_sensitivities(workload, IN_PLACE):
         assert bound == Sensitivity(single=0, l1=0, l2_squared=0)
 
 
@@ -296,29 +327,32 @@ def test_a_derived_attribute_takes_the_household_column() -> None:
     attributes = {"g": replace(schema.group_attributes["g"], derived=True)}
     derived = replace(schema, group=replace(schema.group, attributes=attributes))
     for block in Workload.of(derived, sets=[["g", "a"]]).blocks:
-        person = sensitivity(derived, block, Unit.INDIVIDUAL)
-        assert person == sensitivity(derived, block, Unit.GROUP)
+        person = sensitivity(derived, block, IN_PLACE)
+        assert person == sensitivity(derived, block, REPLACE)
 
 
-@pytest.mark.parametrize("unit", list(Unit))
-def test_a_planted_half_is_caught(unit: Unit, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("neighbours", list(Neighbours))
+def test_a_planted_half_is_caught(neighbours: Neighbours, monkeypatch: pytest.MonkeyPatch) -> None:
     """The check above must fail for a sensitivity that is half of what it should be."""
     schema = family_schema()
     workload = Workload.of(schema, sets=[["a"]], levels=["individual"])
     groups = patterns(schema)
-    pairs = itertools.product(groups, groups)
-    if unit is Unit.INDIVIDUAL:
-        rng = np.random.default_rng(1)
-        pairs = ((group, change_person(group, 0, rng)) for group in groups)
-    neighbours = list(pairs)
-    assert all(check(workload, old, new, unit, None) for old, new in neighbours)
+    rng = np.random.default_rng(1)
+    pairs = {
+        ADD_REMOVE: [(None, group) for group in groups],
+        REPLACE: list(itertools.product(groups, groups)),
+        IN_PLACE: [(group, change_person(group, 0, rng)) for group in groups],
+    }[neighbours]
+    assert all(check(workload, old, new, neighbours, None) for old, new in pairs)
 
-    def halved(workload: Workload, unit: Unit, *, weights: Weights = None) -> list[Sensitivity]:
-        bounds = [sensitivity(workload.schema, block, unit) for block in workload.blocks]
+    def halved(
+        workload: Workload, neighbours: Neighbours, *, weights: Weights = None
+    ) -> list[Sensitivity]:
+        bounds = [sensitivity(workload.schema, block, neighbours) for block in workload.blocks]
         return [replace(b, single=b.single / 2, l2_squared=b.l2_squared / 4) for b in bounds]
 
     monkeypatch.setitem(globals(), "workload_sensitivities", halved)
-    assert not all(check(workload, old, new, unit, None) for old, new in neighbours)
+    assert not all(check(workload, old, new, neighbours, None) for old, new in pairs)
 
 
 def test_twins_that_are_too_cheap_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -326,19 +360,19 @@ def test_twins_that_are_too_cheap_are_caught(monkeypatch: pytest.MonkeyPatch) ->
     schema = family_schema()
     workload = Workload.of(schema, sets=[["a"]], levels=["group", "individual"])
     neighbours = list(itertools.product(patterns(schema), repeat=2))
-    assert all(check(workload, old, new, Unit.GROUP, None) for old, new in neighbours)
+    assert all(check(workload, old, new, REPLACE, None) for old, new in neighbours)
 
-    def dearer(workload: Workload, unit: Unit, *, weights: Weights) -> dict:
+    def dearer(workload: Workload, unit: Neighbours, *, weights: Weights) -> dict:
         alone = workload_sensitivities(workload, unit, weights=weights)
         both = total_sensitivity(alone)
         return {(0, 1): replace(both, l2_squared=max(one.l2_squared for one in alone))}
 
     monkeypatch.setitem(globals(), "twin_sensitivities", dearer)
-    assert not all(check(workload, old, new, Unit.GROUP, None) for old, new in neighbours)
+    assert not all(check(workload, old, new, REPLACE, None) for old, new in neighbours)
 
 
 def test_weights_of_sizes_that_cannot_occur_are_zero() -> None:
     schema = family_schema()
     assert schema.roles is not None
     block = Workload.of(schema, sets=[["a"]]).blocks[0]
-    assert size_weights(schema, block, Unit.GROUP)[0] == 0
+    assert size_weights(schema, block, REPLACE.unit)[0] == 0

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from kinfolk.errors import KinfolkError
-from kinfolk.privacy import Unit
+from kinfolk.privacy.view import public_totals
+from kinfolk.queries.units import Neighbours, Unit, Wording, dropped
+from kinfolk.schema import Schema
+from promises import ADD_REMOVE, IN_PLACE, REPLACE
 
 FAMILIES = {"group_table": "referrals", "individual_table": "children"}
 
@@ -60,34 +63,107 @@ def test_a_word_for_both_units_is_refused() -> None:
     assert Unit.parse("visit", **tables) is Unit.INDIVIDUAL
 
 
-def test_each_unit_says_what_it_hides_and_what_it_does_not() -> None:
-    group = Unit.GROUP.within(max_size=9)
-    assert group.name == "household"
-    assert "Replace one whole household" in group.neighbours
-    assert "9" in group.neighbours
-    assert not any("size of every" in fact or "number of persons" in fact for fact in group.public)
+HOMES = """
+group: {table: households, id: home, attributes: {veh: {values: [0, 1]}}}
+individual: {table: persons, group_id: home, attributes: {sex: {values: [1, 2]}}}
+max_size: 9
+workload: {k: 1}
+"""
+ROLES = """
+roles:
+  column: relate
+  head: {values: [0], min: 0, max: 1}
+  child: {values: [2], min: 0, max: 3}
+"""
+HEADS = ROLES.replace("min: 0, max: 1", "min: 1, max: 1")
 
-    person = Unit.INDIVIDUAL.within(max_size=9)
+
+def schema(more: str = "", *, text: str = HOMES) -> Schema:
+    return Schema.from_text(text + more)
+
+
+def public(neighbours: Neighbours, more: str = "") -> str:
+    return " / ".join(Wording.of(schema(more), neighbours).public)
+
+
+def test_neighbours_are_named_for_their_unit() -> None:
+    assert Neighbours.parse(None, unit=Unit.GROUP) is ADD_REMOVE
+    assert Neighbours.parse("replace", unit=Unit.GROUP) is REPLACE
+    assert Neighbours.parse(None, unit=Unit.INDIVIDUAL) is IN_PLACE
+    with pytest.raises(KinfolkError, match="it can be 'add-remove' or 'replace'"):
+        Neighbours.parse("in-place", unit=Unit.GROUP)
+    with pytest.raises(KinfolkError, match="it can be 'in-place'"):
+        Neighbours.parse("replace", unit=Unit.INDIVIDUAL)
+
+
+def test_each_unit_says_what_it_hides_and_what_it_does_not() -> None:
+    group = Wording.of(schema(), ADD_REMOVE)
+    assert group.name == "household"
+    assert group.neighbours.startswith("Add or remove one whole household of any kind")
+    assert "that it is there" in group.protects
+    assert "number of" not in public(ADD_REMOVE)
+    replaced = Wording.of(schema(), REPLACE)
+    assert replaced.neighbours.startswith("Replace one whole household by any other")
+    assert "the number of households in the file" in replaced.public
+    assert "kept" not in public(REPLACE)
+
+    person = Wording.of(schema(), IN_PLACE)
     assert person.name == "person"
     assert "in place" in person.neighbours
-    public = " / ".join(person.public)
     for fact in ("number of households", "number of persons", "size of every", "own attributes"):
-        assert fact in public
+        assert fact in public(IN_PLACE)
+
+
+def test_what_cleaning_drops_is_part_of_the_neighbours() -> None:
+    """The words come from what decides whether the number of groups has to be bought."""
+    for more, losses in {
+        "": ("more than 9 members",),
+        "oversize: first\n": (),
+        ROLES: ("more than 4 members", "more members of a role", "nobody in a declared role"),
+        "oversize: first" + ROLES: ("nobody in a declared role",),
+        "oversize: first" + ROLES + "  others: keep\n": (),
+        # Whoever has no head is refused, and not dropped.
+        "oversize: first" + HEADS: (),
+        HEADS: ("more than 4 members", "more members of a role"),
+    }.items():
+        found = schema(more)
+        assert len(dropped(found)) == len(losses)
+        for neighbours in (ADD_REMOVE, REPLACE):
+            text = Wording.of(found, neighbours).neighbours
+            assert all(loss in text for loss in losses)
+            assert ("dropped" in text) is bool(losses)
+        all_kept = "in the file, all of which are kept" in public(REPLACE, more)
+        assert all_kept is not bool(losses)
+        assert public_totals(found, REPLACE)[0] is not bool(losses)
+        assert not public_totals(found, ADD_REMOVE)[0]
 
 
 def test_the_words_are_the_schemas() -> None:
-    spelled = Unit.INDIVIDUAL.within(max_size=4, **FAMILIES)
+    text = HOMES.replace("households", "referrals").replace("persons", "children")
+    spelled = Wording.of(schema(text=text), IN_PLACE)
     assert spelled.name == "child"
     assert "one child" in spelled.neighbours
     assert "the number of children" in spelled.public
-    with pytest.raises(KinfolkError, match="max_size is 0"):
-        Unit.GROUP.within(max_size=0)
 
 
-def test_roles_are_public_for_the_person_unit_only() -> None:
-    def public(unit: Unit, *, roles: bool) -> tuple[str, ...]:
-        return unit.within(max_size=6, roles=roles).public
+def test_roles_and_derived_attributes_are_named_where_there_are_any() -> None:
+    assert "the role of every person" in public(IN_PLACE, ROLES)
+    assert "role" not in public(IN_PLACE)
+    assert "the role of every" not in public(REPLACE, ROLES)
+    assert "derived" not in public(IN_PLACE)
+    derived = schema(text=HOMES.replace("[0, 1]}", "[0, 1], derived: true}"))
+    assert "except those derived" in " / ".join(Wording.of(derived, IN_PLACE).public)
 
-    assert "the role of every person" in public(Unit.INDIVIDUAL, roles=True)
-    assert "the role of every person" not in public(Unit.INDIVIDUAL, roles=False)
-    assert not any("role" in fact for fact in public(Unit.GROUP, roles=True))
+
+def test_flat_data_has_rows() -> None:
+    flat = Schema.from_text(
+        "individual: {table: people, attributes: {sex: {values: [1, 2]}}}\n"
+        "max_size: 1\nworkload: {k: 1}\n"
+    )
+    assert Wording.of(flat, IN_PLACE).neighbours == (
+        "Replace the attributes of one person by others."
+    )
+    assert "the number of people in the file, all of which are kept" in (
+        Wording.of(flat, REPLACE).public
+    )
+    assert dropped(flat) == ()

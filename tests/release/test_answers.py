@@ -165,9 +165,9 @@ def test_standard_errors_are_root_mean_squares() -> None:
         for table in release.extra["replicates"]
     ]
     squares = np.mean((np.array(again) - answers.shares) ** 2, axis=0)
-    people = 400 * release.model.mean_size()
+    people = release.groups * release.model.mean_size()
     half = 0.5 / np.repeat(
-        [400.0 if b.level == "group" else people for b in asked.blocks],
+        [release.groups if b.level == "group" else people for b in asked.blocks],
         [b.cells for b in asked.blocks],
     )
     assert answers.errors == pytest.approx(np.sqrt(squares + half**2), rel=1e-6)

@@ -17,6 +17,7 @@ from homes import HOMES, homes
 from kinfolk import Synthesizer, load
 from kinfolk.errors import KinfolkError
 from kinfolk.release.archive import HEADER, read_archive, write_archive
+from kinfolk.release.digests import model_digest
 from kinfolk.release.release import Release
 from release.small import QUICK, saved, synthesizer
 
@@ -43,7 +44,7 @@ def test_a_file_gives_back_the_release(
     release.save(tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == path.read_bytes()
     assert release.private is False
-    assert release.groups == 400
+    assert release.groups == release.certificate["totals"]["groups"]
     for name, table in release.sample(50, seed=3).items():
         assert table.equals(load(tmp_path / "again").sample(50, seed=3)[name])
 
@@ -61,13 +62,15 @@ def test_what_is_in_memory_is_what_is_on_disk(tmp_path: Path) -> None:
     assert found.frames == "pyarrow"
 
 
-def test_more_arrays_and_facts_are_kept(model: Path, tmp_path: Path) -> None:
+def test_more_arrays_are_kept(model: Path, tmp_path: Path) -> None:
     found = load(model)
     extra = {"sigma": np.arange(4, dtype=np.float32), "block": np.array([[1, 2]], np.int16)}
-    more = Release(**{**vars(found), "extra": extra, "facts": {"why": [1, None, "x"]}})
+    held = {"probabilities": found.model.probabilities, **extra}
+    digest = model_digest(found.schema, found.groups, held)
+    stated = {**found.certificate, "release": {"model": digest}}
+    more = Release(**{**vars(found), "extra": extra, "certificate": stated})
     more.save(tmp_path / "more")
     again = load(tmp_path / "more")
-    assert again.facts == {"why": [1, None, "x"]}
     assert {name: (a.dtype, a.tolist()) for name, a in again.extra.items()} == {
         name: (a.dtype, a.tolist()) for name, a in extra.items()
     }
@@ -118,6 +121,12 @@ HOSTILE = {
     "overspent": (certificate_change(spent="1/2"), "its certificate does not hold"),
     "stronger": (certificate_change(epsilon=0.1), "more than the promised"),
     "endless": (certificate_change(rho="1e999999999"), "its certificate does not hold"),
+    "torn": (certificate_change(torn="1e999999999"), "torn is missing, or not what it should be"),
+    "other model": (array_change(lambda table: table[:, ::-1]), "certificate of another model"),
+    "first certificate": (
+        certificate_change(format="kinfolk certificate 1"),
+        "an earlier version of kinfolk",
+    ),
     "no spends": (certificate_change(spends=7), "its certificate does not hold"),
     "negative": (array_change(negative), "negative or do not add up"),
     "sum": (array_change(lambda table: table * 1.01), "negative or do not add up"),

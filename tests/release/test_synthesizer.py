@@ -42,8 +42,15 @@ def test_frames_out_are_of_the_kind_that_went_in(kind: str) -> None:
     assert {type(table) for table in other.values()} == {pl.DataFrame}
 
 
-def test_as_many_groups_as_the_data_has() -> None:
-    assert synthesizer().fit(homes(70)).sample()["homes"].num_rows == 70
+def test_as_many_groups_as_the_data_has_where_that_is_public() -> None:
+    """Every home of this schema is kept, so that under replace their number is public."""
+    drawn = synthesizer(neighbours="replace").fit(homes(70)).sample()
+    assert drawn["homes"].num_rows == 70
+    assert synthesizer(unit="person").fit(homes(70)).sample()["homes"].num_rows == 70
+    maker = synthesizer(epsilon=4.0).fit(homes(70))
+    (bought,) = (one for one in maker.certificate["spends"] if one["step"] == "groups")
+    assert maker.sample()["homes"].num_rows == maker.release.groups
+    assert abs(maker.release.groups - 70) < 6 * bought["sigma"]
 
 
 def test_storage_types_are_kept_unless_they_speak_of_blanks() -> None:
@@ -66,7 +73,7 @@ def test_flat_data_and_roles(schema: Schema, tables: Any, unit: str) -> None:
 
 
 def test_the_unit_of_flat_data_may_be_its_table() -> None:
-    assert synthesizer(FLAT, unit="people").promise.unit == "individual"
+    assert synthesizer(FLAT, unit="people").guarantee.unit == "individual"
 
 
 def test_paths_do_as_well_as_frames(tmp_path: Path) -> None:
@@ -135,6 +142,13 @@ def test_nothing_is_told_that_is_not_understood() -> None:
         ({"unit": "village"}, "The privacy unit is 'village'"),
         ({"accounting": "none"}, "accounting is 'none'"),
         ({"seed": -1}, "seed: -1"),
+        ({"epsilon": 0.0}, r"epsilon is 0\.0"),
+        ({"delta": 2.0}, r"delta is 2\.0"),
+        ({"delta": 0.0}, r"delta is 0\.0"),
+        ({"delta": "small"}, "delta is 'small'"),
+        ({"neighbours": "friends"}, "it can be 'add-remove' or 'replace'"),
+        ({"unit": "person", "neighbours": "replace"}, "it can be 'in-place'"),
+        ({"accounting": "paper"}, "The paper guarantees nothing for whole groups"),
     ]:
         with pytest.raises(KinfolkError, match=message):
             synthesizer(**told)
@@ -143,9 +157,6 @@ def test_nothing_is_told_that_is_not_understood() -> None:
 @pytest.mark.parametrize(
     ("told", "message"),
     [
-        ({"epsilon": 0.0}, r"epsilon is 0\.0"),
-        ({"delta": 2.0}, r"delta is 2\.0"),
-        ({"accounting": "paper"}, "The paper guarantees nothing for whole groups"),
         ({"ledger": "missing/ledger.jsonl"}, "missing: there is no such folder"),
     ],
 )
@@ -163,7 +174,7 @@ def test_a_ledger_is_continued_only_on_request(tmp_path: Path) -> None:
     before = maker.release.model.probabilities
     maker.fit(homes(), resume=True)
     np.testing.assert_array_equal(maker.release.model.probabilities, before)
-    assert len(maker.certificate["spends"]) == 7
+    assert len(maker.certificate["spends"]) == 8
 
 
 def test_a_run_that_bought_nothing_leaves_no_ledger(tmp_path: Path) -> None:
@@ -191,11 +202,11 @@ def test_a_run_that_bought_nothing_leaves_no_ledger(tmp_path: Path) -> None:
 )
 def test_a_method_has_the_tightest_accounting_by_itself(method: str, accounting: str) -> None:
     maker = kinfolk.Synthesizer(HOMES, unit="home", epsilon=1.0, delta=1e-6, method=method)
-    assert maker.promise.accounting == accounting
+    assert maker.guarantee.accounting == accounting
     other = kinfolk.Synthesizer(
         HOMES, unit="home", epsilon=1.0, delta=1e-6, method=method, accounting="zcdp"
     )
-    assert other.promise.accounting == "zcdp"
+    assert other.guarantee.accounting == "zcdp"
 
 
 def test_what_selects_is_not_accounted_for_as_gaussian() -> None:
@@ -225,6 +236,7 @@ def test_ctrl_c_waits_for_the_step_and_keeps_what_there_is(tmp_path: Path) -> No
     stopped = maker.release
     assert encode(HOMES, stopped.sample(20)).groups == 20
     assert [spend["step"] for spend in stopped.certificate["spends"]] == [
+        "groups",
         "people",
         "select 1",
         "measure 1",
@@ -232,8 +244,8 @@ def test_ctrl_c_waits_for_the_step_and_keeps_what_there_is(tmp_path: Path) -> No
         "measure 2",
     ]
     assert check_certificate(stopped.certificate) == []
-    spent = read_account(ledger).spends
+    spent = read_account(ledger).last.spends
     maker.fit(homes(), resume=True)
-    assert read_account(ledger).spends[: len(spent)] == spent
-    assert len(maker.certificate["spends"]) == 7
+    assert read_account(ledger).last.spends[: len(spent)] == spent
+    assert len(maker.certificate["spends"]) == 8
     assert maker.certificate["run"] == stopped.certificate["run"]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from evaluation.families import FAMILIES, families
 from kinfolk.data.frames import write_table
-from kinfolk.privacy import Gaussian, Ledger, Terms, Unit
-from kinfolk.privacy.certificate import write_certificate
+from kinfolk.privacy import Gaussian, Ledger
+from kinfolk.privacy.certificate import certificate_of
 from kinfolk.report import evaluate
+from promises import promise
 from report.hostile import HOSTILE, hostile_tables
 
 
@@ -18,12 +20,12 @@ def release(folder: Path, *, private: bool = True) -> Path:
     """A folder as a run leaves it: two tables and a certificate."""
     for name, table in families(80, seed=2).items():
         write_table(table, folder / f"{name}.csv")
-    unit = Unit.parse("household").within(max_size=4)
-    terms = Terms.promise(unit=unit, epsilon=1.0, delta=1e-9, private=private)
-    with Ledger(folder / "ledger.jsonl", terms) as ledger:
-        noise = Gaussian.for_rho(terms.rho / 2, squared_sensitivity=8)
+    guarantee = promise(delta=1e-9)
+    with Ledger(folder / "ledger.jsonl", guarantee, private=private) as ledger:
+        noise = Gaussian.for_rho(guarantee.rho / 2, squared_sensitivity=8)
         ledger.release(ledger.debit("measure", noise), [1], private=private)
-        write_certificate(ledger.account, folder / "privacy.json")
+        made = certificate_of(ledger.account, ledger.own, FAMILIES, head=ledger.head)
+        (folder / "privacy.json").write_text(json.dumps(made), encoding="utf-8")
     return folder
 
 

@@ -120,10 +120,10 @@ def test_a_certificate_that_does_not_hold_is_said_to(tmp_path: Path) -> None:
     certificate["spends"][0]["sigma"] *= 2
     del certificate["public"]
     path.write_text(json.dumps(certificate), encoding="utf-8")
-    assert "not complete" in evaluate(FAMILIES, real=families(), synthetic=tmp_path).html()
+    assert "public is missing" in evaluate(FAMILIES, real=families(), synthetic=tmp_path).html()
     path.write_text('{"format": "another"}', encoding="utf-8")
     shown = evaluate(FAMILIES, real=families(), synthetic=tmp_path).html()
-    assert "is not a &#x27;kinfolk certificate 1&#x27;" in shown
+    assert "is not a &#x27;kinfolk certificate 2&#x27;" in shown
 
 
 def test_the_command_writes_both_files_and_warns(

@@ -1,9 +1,10 @@
-"""Two tiny datasets that differ in one unit, by as much as the unit allows.
+"""Two tiny datasets that differ in one unit, by as much as the neighbours allow.
 
-The marginal is that of people by sex and by the size of their household. Replacing a household of
-ten women by one of nine men empties one cell and fills another: nearly the most that any household
-can do, and the sizes change with it. The size is where the paper's sensitivity goes wrong, so an
-audit of the household unit has to look there.
+The marginal is that of people by sex and by the size of their household. A household of ten women
+fills one cell, and nine men another: nearly the most that any household can do, and the sizes
+change with it. The size is where the paper's sensitivity goes wrong, so an audit of the household
+unit has to look there. People by size alone are counted beside it, for selections. Households by
+size are another pair: there a household changes one count by one, and the noise is smallest.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy.typing as npt
 
 from kinfolk.data.encoded import Encoded
 from kinfolk.queries.counting import Counter
-from kinfolk.queries.units import Unit
+from kinfolk.queries.units import Neighbours
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
 
@@ -28,30 +29,29 @@ individual:
   attributes: {sex: {values: [woman, man]}}
 max_size: 10
 count: COUNT
-workload: {levels: [individual], sets: [[COUNT, sex]]}
+workload: {levels: [individual], sets: [[COUNT, sex], [COUNT]]}
 """
 
 _WOMAN, _MAN = 0, 1
-
+_OTHERS = ([_WOMAN, _MAN], [_MAN])
 _SIDES = {
-    Unit.GROUP: (([_WOMAN] * 10, [_WOMAN, _MAN], [_MAN]), ([_MAN] * 9, [_WOMAN, _MAN], [_MAN])),
-    Unit.INDIVIDUAL: (([_WOMAN], [_WOMAN, _MAN], [_MAN]), ([_MAN], [_WOMAN, _MAN], [_MAN])),
+    Neighbours.ADD_REMOVE: (_OTHERS, ([_WOMAN] * 10, *_OTHERS)),
+    Neighbours.REPLACE: (([_WOMAN] * 10, *_OTHERS), ([_MAN] * 9, *_OTHERS)),
+    Neighbours.IN_PLACE: (([_WOMAN], *_OTHERS), ([_MAN], *_OTHERS)),
 }
-"""The households on either side, each as the sexes of its members; the first one is replaced."""
+"""The households on either side, each as the sexes of its members."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Pair:
     """Two neighbours, counted. The people are made up, so nothing here is private."""
 
-    unit: Unit
-    """What the two differ in."""
     first: Counter
     second: Counter
 
     @property
     def workload(self) -> Workload:
-        """What was counted: one marginal."""
+        """What was counted."""
         return self.first.workload
 
     @property
@@ -61,22 +61,35 @@ class Pair:
 
     @property
     def distance(self) -> float:
-        """The Euclidean length of the difference."""
-        return float(np.linalg.norm(self.difference))
+        """The Euclidean length of the difference in the first marginal."""
+        return float(np.linalg.norm(self.difference[: self.workload.offsets[1]]))
 
 
 @cache
-def neighbours(unit: Unit) -> Pair:
-    """The pair for a unit.
+def pair_of(neighbours: Neighbours) -> Pair:
+    """The pair for some neighbours, with people counted.
 
-    >>> pair = neighbours(Unit.GROUP)
-    >>> sorted(pair.difference.tolist())[:1], sorted(pair.difference.tolist())[-1:]
-    ([-10], [9])
+    >>> pair = pair_of(Neighbours.REPLACE)
+    >>> sorted(set(pair.difference.tolist()))
+    [-10, 0, 9]
+    """
+    return _pair(neighbours, Workload.of(Schema.from_text(SCHEMA)))
+
+
+@cache
+def sizes_of(neighbours: Neighbours) -> Pair:
+    """The same pair, with households counted by their sizes.
+
+    >>> sizes_of(Neighbours.ADD_REMOVE).difference.tolist()
+    [0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
     """
     schema = Schema.from_text(SCHEMA)
-    workload = Workload.of(schema)
-    first, second = (_count(workload, side) for side in _SIDES[unit])
-    return Pair(unit=unit, first=first, second=second)
+    return _pair(neighbours, Workload.of(schema, levels=["group"], sets=[["COUNT"]]))
+
+
+def _pair(neighbours: Neighbours, workload: Workload) -> Pair:
+    first, second = (_count(workload, side) for side in _SIDES[neighbours])
+    return Pair(first=first, second=second)
 
 
 def _count(workload: Workload, households: tuple[list[int], ...]) -> Counter:

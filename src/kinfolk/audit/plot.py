@@ -20,17 +20,19 @@ def plot_svg(result: AuditResult) -> str:
     """Errors that were seen, beside the floors that the claim puts under them.
 
     >>> from kinfolk.audit.tradeoff import Errors
-    >>> from kinfolk.queries.units import Unit
+    >>> from kinfolk.datasets import load_schema
+    >>> from kinfolk.privacy.guarantee import Guarantee
+    >>> from kinfolk.queries.units import Neighbours, Wording
+    >>> replaced = Neighbours.REPLACE
     >>> result = AuditResult(
     ...     what="measure",
-    ...     terms=Unit.GROUP.within(max_size=10),
-    ...     claimed_epsilon=4.0,
-    ...     delta=1e-5,
-    ...     claimed_rho=0.37,
+    ...     wording=Wording.of(load_schema("acs-red"), replaced),
+    ...     claim=Guarantee.of(neighbours=replaced, epsilon=4.0, delta=1e-5),
     ...     epsilon=2.5,
     ...     rho=0.2,
     ...     confidence=0.999,
     ...     runs=4000,
+    ...     clue="likelihood",
     ...     errors=Errors(false_alarms=0.38, misses=0.38),
     ...     ceiling_mu=0.86,
     ...     curve=(),
@@ -41,7 +43,7 @@ def plot_svg(result: AuditResult) -> str:
     seen = [(point.false_alarms, point.misses) for point in result.curve]
     judged = (result.errors.false_alarms, result.errors.misses)
     colour = _BAD if result.verdict is Verdict.VIOLATED else _SEEN
-    head = f"Audit of {result.what!r} for one {result.terms.name}: {result.verdict}"
+    head = f"Audit of {result.what!r} for one {result.wording.name}: {result.verdict}"
     about = (
         f"epsilon at least {result.epsilon:.3g}, claimed {result.claimed_epsilon:.3g}; "
         f"rho at least {result.rho:.3g}, claimed {result.claimed_rho:.3g}"

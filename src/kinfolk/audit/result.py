@@ -8,7 +8,8 @@ from enum import StrEnum
 
 from kinfolk.audit.confidence import normal_quantile
 from kinfolk.audit.tradeoff import Errors
-from kinfolk.queries.units import UnitTerms
+from kinfolk.privacy.guarantee import Guarantee
+from kinfolk.queries.units import Wording
 
 
 class Verdict(StrEnum):
@@ -30,12 +31,10 @@ class AuditResult:
 
     what: str
     """The subject's name."""
-    terms: UnitTerms
+    wording: Wording
     """Whom the claim protects."""
-    claimed_epsilon: float
-    delta: float
-    claimed_rho: float
-    """The budget that keeps the promise: all of it was spent."""
+    claim: Guarantee
+    """What is promised, and the budget that keeps it: all of it was spent."""
     epsilon: float
     """The promise cannot be kept with a smaller epsilon at this delta."""
     rho: float
@@ -43,12 +42,29 @@ class AuditResult:
     confidence: float
     """How often, at least, such bounds are true."""
     runs: int
+    clue: str
+    """What the guess that was judged looked at."""
     errors: Errors
-    """Upper bounds on the error rates of the guess that was judged."""
+    """Upper bounds on its error rates."""
     ceiling_mu: float
     """What the claimed budget buys at most: the floor under all errors, see `tradeoff`."""
     curve: tuple[Errors, ...]
     """The error rates seen, for a plot."""
+
+    @property
+    def claimed_epsilon(self) -> float:
+        """The epsilon of the promise."""
+        return self.claim.epsilon
+
+    @property
+    def delta(self) -> float:
+        """The delta of the promise."""
+        return self.claim.delta
+
+    @property
+    def claimed_rho(self) -> float:
+        """The budget of the promise."""
+        return float(self.claim.rho)
 
     @property
     def verdict(self) -> Verdict:

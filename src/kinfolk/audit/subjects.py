@@ -1,9 +1,11 @@
-"""What can be audited: something private, run on one of two neighbours, that leaves a clue.
+"""What can be audited: something private, run on one of two neighbours, that leaves clues.
 
 Each run is a whole run: a curator of its own, a ledger of its own, noise from the operating system,
-and all of the budget spent. The clue is the logarithm of how much likelier everything released is
-for the second neighbour than for the first: no guess does better. Working it out takes the counts
-of both neighbours, which an auditor made up and an attacker is assumed to know.
+and all of the budget spent. The first clue is the logarithm of how much likelier everything
+released is for the second neighbour than for the first: no guess does better, as long as what is
+published is what the ledger says. Working it out takes the counts of both neighbours, which an
+auditor made up and an attacker is assumed to know. A whole run publishes more than its ledger, and
+what it publishes beside is another clue.
 """
 
 from __future__ import annotations
@@ -17,12 +19,15 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk.audit.neighbours import Pair, neighbours
+from kinfolk.audit.neighbours import Pair, pair_of, sizes_of
 from kinfolk.audit.tradeoff import Ceiling
-from kinfolk.privacy.curator import Curator, Measurement, Promise
+from kinfolk.audit.whole import default_run, dropped_run
+from kinfolk.privacy.accounting import Accounting
+from kinfolk.privacy.curator import Curator, Measurement
+from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.mechanisms import Exponential, round_shares
-from kinfolk.queries.counting import Counter
-from kinfolk.queries.units import Unit
+from kinfolk.queries.units import Neighbours
+from kinfolk.schema import Schema
 
 Floats = npt.NDArray[np.float64]
 
@@ -33,92 +38,117 @@ ALPHA = 0.5
 """How a round's budget is split: a fifth selects, the rest measures."""
 _TOO_MANY = 9
 """A ledger that forgets what was spent is stopped after so many times the budget."""
+_LIKELIHOOD = ("likelihood",)
 
 
 class Subject(Protocol):
     """Something that spends a whole budget on one of two neighbours."""
 
     @property
-    def pair(self) -> Pair:
-        """The two neighbours."""
+    def schema(self) -> Schema:
+        """Whose words the neighbours are told in."""
         ...
 
-    def ceiling(self, rho: float) -> Ceiling:
+    @property
+    def clues(self) -> tuple[str, ...]:
+        """What the clues of a run are called."""
+        ...
+
+    @property
+    def ceiling(self) -> Ceiling:
         """What a budget can buy here."""
         ...
 
-    def run(self, data: Counter, promise: Promise, ledger: Path) -> float:
-        """Run it once on one of the two; return the clue, larger for the second."""
+    def run(self, ledger: Path, *, second: bool) -> tuple[float, ...]:
+        """Run it once on one of the two; return the clues, all larger for the second."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measure:
-    """One marginal, bought with all of the budget."""
+class _Toy:
+    """Something bought from a curator of the tiny pair."""
 
     pair: Pair
+    guarantee: Guarantee
 
-    def ceiling(self, rho: float) -> Ceiling:
+    @property
+    def schema(self) -> Schema:
         """See `Subject`."""
-        return Ceiling(selected=0.0, sigma=self.pair.distance / math.sqrt(2 * rho))
+        return self.pair.workload.schema
 
-    def run(self, data: Counter, promise: Promise, ledger: Path) -> float:
+    @property
+    def clues(self) -> tuple[str, ...]:
         """See `Subject`."""
-        with Curator(data, promise=promise, ledger=ledger) as gate:
+        return _LIKELIHOOD
+
+    def gate(self, ledger: Path, *, second: bool) -> Curator:
+        """A curator of one of the two."""
+        data = self.pair.second if second else self.pair.first
+        return Curator(data, guarantee=self.guarantee, ledger=ledger)
+
+
+class Measure(_Toy):
+    """One marginal, bought with all of the budget."""
+
+    @property
+    def ceiling(self) -> Ceiling:
+        """See `Subject`."""
+        promised = self.guarantee
+        sigma = self.pair.distance / math.sqrt(2 * promised.rho)
+        return Ceiling(selected=0.0, sigma=sigma, accounting=promised.accounting)
+
+    def run(self, ledger: Path, *, second: bool) -> tuple[float, ...]:
+        """See `Subject`."""
+        with self.gate(ledger, second=second) as gate:
             clue = 0.0
             for turn in range(_TOO_MANY):
-                if gate.remaining <= gate.terms.rho / 2:
+                if gate.remaining <= gate.guarantee.rho / 2:
                     break
                 bought = gate.measure([0], rho=gate.remaining, step=f"measure {turn}")
                 clue += _measured(self.pair, bought)
-        return clue
+        return (clue,)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Select:
+class Select(_Toy):
     """One selection among all cells, bought with all of the budget.
 
-    The estimates put the two cells that differ far ahead and level with each other.
+    The estimates put the cells that differ far ahead and level with each other.
     """
 
-    pair: Pair
-
-    def ceiling(self, rho: float) -> Ceiling:
+    @property
+    def ceiling(self) -> Ceiling:
         """See `Subject`."""
-        del rho
         return Ceiling(selected=1.0)
 
-    def run(self, data: Counter, promise: Promise, ledger: Path) -> float:
+    def run(self, ledger: Path, *, second: bool) -> tuple[float, ...]:
         """See `Subject`."""
         estimates = _level(self.pair, _middle(self.pair))
-        with Curator(data, promise=promise, ledger=ledger) as gate:
+        with self.gate(ledger, second=second) as gate:
             chosen = gate.select_query(estimates, rho=gate.remaining, step="select")
-            return _selected(self.pair, gate, estimates, chosen)
+            return (_selected(self.pair, gate, estimates, chosen),)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rounds:
+class Rounds(_Toy):
     """A small adaptive run: select a cell, measure its marginal, correct the estimates, repeat.
 
-    The estimates follow what was released, with the two cells that differ kept ahead.
+    The estimates follow what was released, with the cells that differ kept ahead.
     """
 
-    pair: Pair
-
-    def ceiling(self, rho: float) -> Ceiling:
+    @property
+    def ceiling(self) -> Ceiling:
         """See `Subject`."""
         select, measure = ALPHA**2 / 8, (1 - ALPHA) ** 2 / 2
         selected = select / (select + measure)
-        a_round = rho * (1 - selected) / ROUNDS
+        a_round = self.guarantee.rho * (1 - selected) / ROUNDS
         return Ceiling(selected=selected, sigma=self.pair.distance / math.sqrt(2 * a_round))
 
-    def run(self, data: Counter, promise: Promise, ledger: Path) -> float:
+    def run(self, ledger: Path, *, second: bool) -> tuple[float, ...]:
         """See `Subject`."""
         workload = self.pair.workload
         estimates = _middle(self.pair)
         clue = 0.0
-        with Curator(data, promise=promise, ledger=ledger) as gate:
-            shares = round_shares(gate.terms.rho, rounds=ROUNDS, alpha=ALPHA)
+        with self.gate(ledger, second=second) as gate:
+            shares = round_shares(gate.guarantee.rho, rounds=ROUNDS, alpha=ALPHA)
             for turn in range(_TOO_MANY * ROUNDS):
                 if gate.remaining < shares.select + shares.measure:
                     break
@@ -131,8 +161,8 @@ class Rounds:
                 bought = gate.measure([block], rho=shares.measure, step=f"measure {turn}")
                 clue += _measured(self.pair, bought)
                 # correct
-                estimates = bought.values.astype(np.float64)
-        return clue
+                estimates[_cells(self.pair, block)] = bought.values
+        return (clue,)
 
 
 def _middle(pair: Pair) -> Floats:
@@ -141,20 +171,34 @@ def _middle(pair: Pair) -> Floats:
 
 
 def _level(pair: Pair, estimates: Floats) -> Floats:
-    """Estimates that put the cells that differ ahead of all others."""
-    return np.where(pair.difference != 0, estimates - LEAD, pair.first.counts)
+    """Estimates that put the cells that differ ahead of all others.
+
+    They are too low for some and too high for others, so that the second neighbour raises one score
+    and lowers the next: that is what a choice can tell most of.
+    """
+    different = np.flatnonzero(pair.difference)
+    turns = np.where(np.arange(len(different)) % 2, 1, -1) * np.sign(pair.difference[different])
+    level = pair.first.counts.astype(np.float64)
+    level[different] = estimates[different] + LEAD * turns
+    return level
+
+
+def _cells(pair: Pair, block: int) -> slice:
+    return slice(pair.workload.offsets[block], pair.workload.offsets[block + 1])
 
 
 def _measured(pair: Pair, bought: Measurement) -> float:
     """How much likelier noisy counts are for the second neighbour, as a logarithm."""
-    far = (bought.values - pair.first.counts).astype(np.float64) ** 2
-    near = (bought.values - pair.second.counts).astype(np.float64) ** 2
+    (block,) = bought.blocks
+    cells = _cells(pair, block)
+    far = (bought.values - pair.first.counts[cells]).astype(np.float64) ** 2
+    near = (bought.values - pair.second.counts[cells]).astype(np.float64) ** 2
     return float((far - near).sum()) / (2 * bought.sigma**2)
 
 
 def _selected(pair: Pair, gate: Curator, estimates: Floats, chosen: int) -> float:
     """How much likelier a choice is for the second neighbour, as a logarithm."""
-    mechanism = gate.account.spends[-1].mechanism
+    mechanism = gate.own.spends[-1].mechanism
     assert isinstance(mechanism, Exponential)  # noqa: S101  (the last purchase was a selection)
     first, second = (
         _log_choice(np.abs(side.counts - np.rint(estimates)), mechanism.scale, chosen)
@@ -169,9 +213,29 @@ def _log_choice(scores: Floats, scale: float, chosen: int) -> float:
     return float(ahead[chosen] - np.log(np.exp(ahead).sum()))
 
 
-SUBJECTS: Mapping[str, Callable[[Unit], Subject]] = {
-    "measure": lambda unit: Measure(pair=neighbours(unit)),
-    "select": lambda unit: Select(pair=neighbours(unit)),
-    "run": lambda unit: Rounds(pair=neighbours(unit)),
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """A subject before anything is promised."""
+
+    build: Callable[[Guarantee], Subject]
+    accountings: tuple[Accounting, ...]
+    """The arithmetic that covers it; the first is what it has by default."""
+
+
+def _toy(
+    subject: Callable[..., Subject], pair: Callable[[Neighbours], Pair] = pair_of
+) -> Callable[[Guarantee], Subject]:
+    return lambda promised: subject(pair=pair(promised.neighbours), guarantee=promised)
+
+
+SUBJECTS: Mapping[str, Kind] = {
+    "default": Kind(build=default_run, accountings=(Accounting.GAUSSIAN, Accounting.ZCDP)),
+    "dropped": Kind(build=dropped_run, accountings=(Accounting.GAUSSIAN, Accounting.ZCDP)),
+    "measure": Kind(build=_toy(Measure), accountings=(Accounting.ZCDP, Accounting.GAUSSIAN)),
+    "sizes": Kind(
+        build=_toy(Measure, sizes_of), accountings=(Accounting.GAUSSIAN, Accounting.ZCDP)
+    ),
+    "select": Kind(build=_toy(Select), accountings=(Accounting.ZCDP,)),
+    "run": Kind(build=_toy(Rounds), accountings=(Accounting.ZCDP,)),
 }
 """By the name that `kinfolk audit --what` knows them by."""

@@ -18,7 +18,9 @@ What a budget rho buys, as a mu:
    exp(t)] for some t. The lowest floor with such ratios has one corner, and mu is largest where the
    corner is symmetrical, t = eps/2: there mu <= sqrt(pi/8) eps, while rho = eps^2 / 8.
 
-So mu^2 <= 2 rho for what is measured and mu^2 <= pi rho for what is selected.
+So mu^2 <= 2 rho for what is measured and mu^2 <= pi rho for what is selected. Under `gaussian`
+accounting mu^2 <= 2 rho is the claim itself, without any factor: 4 of the variance of the noise are
+not counted, and pay for the whole numbers.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ import math
 from dataclasses import dataclass
 
 from kinfolk.audit.confidence import normal_below, normal_quantile
+from kinfolk.privacy.accounting import Accounting
 
 _FINEST = 0.6
 """Below this sigma, noise on whole numbers is no longer like a Gaussian."""
@@ -78,10 +81,14 @@ class Ceiling:
     """The share of the budget that goes into selections; the rest is measured."""
     sigma: float = math.inf
     """The least noise of any measurement, in counts."""
+    accounting: Accounting = Accounting.ZCDP
+    """What the budget is spent by."""
 
     @property
     def lattice(self) -> float:
-        """How much easier it is to see through noise on whole numbers."""
+        """How much easier it is to see through noise on whole numbers than the claim says."""
+        if self.accounting is Accounting.GAUSSIAN:
+            return 1.0
         return 1 + 1 / (16 * self.sigma**2) if self.sigma >= _FINEST else math.inf
 
     @property
@@ -91,7 +98,11 @@ class Ceiling:
         return measured + math.pi * self.selected
 
     def mu(self, rho: float) -> float:
-        """The most that a budget buys."""
+        """The most that a budget buys.
+
+        >>> Ceiling(selected=0.0, sigma=0.7, accounting=Accounting.GAUSSIAN).mu(rho=2.0)
+        2.0
+        """
         return math.sqrt(self.per_rho * rho)
 
     def rho(self, mu: float) -> float:

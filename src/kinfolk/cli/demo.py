@@ -47,7 +47,7 @@ What you have, in {folder}/
                         {address}
   release/              what may be published: two synthetic tables, their certificate
                         (privacy.json) and the model (model.kinfolk), to draw more from
-  release/ledger.jsonl  what was spent, and on what; stays with the data
+  release.ledger.jsonl  what was spent, and on what; stays with the data
   schema.yaml           what may stand in the tables, and what is asked: pairs of attributes, to be
                         quick. `k: 3` in its last line asks for triples; leave out --components
                         then.

@@ -15,6 +15,7 @@ from kinfolk.cli.audit import audit_command
 from kinfolk.cli.certificate import certificate
 from kinfolk.cli.demo import demo
 from kinfolk.cli.evaluate import evaluate_command
+from kinfolk.cli.ledger import ledger_command
 from kinfolk.cli.plan import plan_command
 from kinfolk.cli.prepare import init, prepare, simulate
 from kinfolk.cli.queries import queries
@@ -61,6 +62,7 @@ COMMANDS = (
     query,
     evaluate_command,
     certificate,
+    ledger_command,
     audit_command,
     prepare,
     simulate,

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kinfolk.cli.screen import err, say, table
-from kinfolk.cli.telling import PROMISE, SETTINGS, given, options
+from kinfolk.cli.screen import err, say, table, tell
+from kinfolk.cli.telling import PROMISE, SETTINGS, given, options, required
+from kinfolk.queries.units import Unit
 from kinfolk.schema import Schema
 
 if TYPE_CHECKING:
+    from kinfolk.privacy.guarantee import Guarantee
     from kinfolk.release.planning import Family, Outlook
 
 HELP = """Say what a run would do: how many queries, how much noise, how long, with how much memory.
@@ -34,14 +36,18 @@ def plan_command(
     schema: Path,
     groups: int,
     people: int | None,
-    unit: str,
+    unit: str | None,
     epsilon: float,
-    delta: float,
+    delta: float | None,
+    neighbours: str | None,
     accounting: str | None,
     method: str | None,
     **settings: Any,
 ) -> None:
     """See HELP."""
+    required(unit=unit, delta=delta)
+    assert unit is not None  # noqa: S101  (just checked)
+    assert delta is not None  # noqa: S101  (just checked)
     # Imported here because it brings the compiled loops along, which other commands do without.
     from kinfolk.methods.registry import method_named
     from kinfolk.release.fitting import promised
@@ -49,12 +55,19 @@ def plan_command(
 
     declared = Schema.from_yaml(schema)
     chosen = method_named(method, **given(settings))
-    promise = promised(
-        declared, chosen, unit=unit, epsilon=epsilon, delta=delta, accounting=accounting
+    guarantee = promised(
+        declared,
+        chosen,
+        unit=unit,
+        epsilon=epsilon,
+        delta=delta,
+        neighbours=neighbours,
+        accounting=accounting,
     )
     with err.status("Trying it on made-up groups"):
-        outlook = plan(declared, chosen, promise, groups=groups, people=people)
+        outlook = plan(declared, chosen, guarantee, groups=groups, people=people)
     _show(outlook, chosen.name, groups)
+    _say_promise(declared, guarantee, groups if guarantee.unit is Unit.GROUP else outlook.people)
 
 
 def _show(outlook: Outlook, method: str, groups: int) -> None:
@@ -98,6 +111,16 @@ def _show(outlook: Outlook, method: str, groups: int) -> None:
             f"Time          about {_duration(outlook.expected.counting_seconds)} of counting and "
             f"{_duration(outlook.expected.fitting_seconds)} of fitting on this machine"
         )
+
+
+def _say_promise(schema: Schema, guarantee: Guarantee, units: int) -> None:
+    """What the promise is about, and what is weak about it."""
+    from kinfolk.queries.units import Wording
+
+    wording = Wording.of(schema, guarantee.neighbours)
+    say(f"Neighbours    {guarantee.neighbours.value}: {wording.neighbours}")
+    for warning in guarantee.warnings(units):
+        tell(f"Warning: {warning}.")
 
 
 def _range(family: Family, unit: int, form: str) -> str:

@@ -14,7 +14,7 @@ from kinfolk.cli.screen import progress, say, table
 from kinfolk.errors import KinfolkError
 from kinfolk.queries.english import describe
 from kinfolk.queries.sensitivity import workload_sensitivities
-from kinfolk.queries.units import Unit, singular
+from kinfolk.queries.units import Neighbours, Wording
 from kinfolk.queries.workload import FAMILIES, Workload
 from kinfolk.schema import Schema
 
@@ -67,7 +67,7 @@ def queries(
 
 def _summarise(workload: Workload) -> None:
     kinds = dict.fromkeys((block.level, block.relation) for block in workload.blocks)
-    bounds = {unit: workload_sensitivities(workload, unit) for unit in Unit}
+    bounds = {one: workload_sensitivities(workload, one) for one in Neighbours}
     rows: list[list[str]] = []
     for level, relation in kinds:
         chosen = [
@@ -77,16 +77,16 @@ def _summarise(workload: Workload) -> None:
         ]
         name = FAMILIES[level] + (f" {relation}" if relation else "")
         row = [name, f"{len(chosen):,}", f"{workload.count(level, relation):,}"]
-        for unit in Unit:
-            parts = [bounds[unit][index] for index in chosen]
+        for one in Neighbours:
+            parts = [bounds[one][index] for index in chosen]
             row.append(f"{max(p.single for p in parts)} / {max(p.l2 for p in parts):.3g}")
         rows.append(row)
-    rows.append(["all", f"{len(workload.blocks):,}", f"{workload.size:,}", "", ""])
-    tables = workload.schema.table_names
-    units = [f"unit {singular(name)}" for name in (tables[0], tables[-1])]
-    table("Queries", ["family", "marginals", "queries", *units], rows)
-    say("Per unit: the sensitivity of one query / of a whole marginal in L2, in counts; the")
-    say("largest of the family.")
+    rows.append(["all", f"{len(workload.blocks):,}", f"{workload.size:,}", *[""] * len(bounds)])
+    names = [Wording.of(workload.schema, one).name for one in Neighbours]
+    heads = [f"{name}, {one.value}" for name, one in zip(names, Neighbours, strict=True)]
+    table("Queries", ["family", "marginals", "queries", *heads], rows)
+    say("Per unit and neighbours: the sensitivity of one query / of a whole marginal in L2, in")
+    say("counts; the largest of the family.")
 
 
 def _export(workload: Workload, path: Path) -> None:

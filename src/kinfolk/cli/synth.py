@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kinfolk.cli.screen import say, tell
+from kinfolk.cli.screen import REDACT, say, tell
 from kinfolk.cli.telling import (
     FORCE,
     FORMAT,
@@ -19,10 +19,12 @@ from kinfolk.cli.telling import (
     SETTINGS,
     given,
     options,
+    required,
     stages,
 )
-from kinfolk.cli.validate import name_tables
+from kinfolk.cli.validate import name_tables, warn_of_computed
 from kinfolk.errors import KinfolkError
+from kinfolk.queries.units import Unit
 from kinfolk.schema import Schema
 
 if TYPE_CHECKING:
@@ -33,11 +35,14 @@ SYNTH = """Make synthetic tables from private ones, with a certificate.
 
 SCHEMA is a schema.yaml; TABLES are the files of its tables, households first, in CSV, Parquet or
 Arrow. Flat data (a schema without `group`) takes one file. Written into the folder are the
-synthetic tables, privacy.json (the certificate), model.kinfolk (to draw more from, at no cost), and
-ledger.jsonl (what was spent, and on what).
+synthetic tables, privacy.json (the certificate) and model.kinfolk (to draw more from, at no cost):
+all of it may be published.
 
-The ledger is a budget. A folder that has one is only continued, with --resume: after Ctrl-C, a
-crash or a power cut, what was bought before is used again and nothing is bought twice.
+What was spent, and on what, stands in a ledger beside the folder (FOLDER.ledger.jsonl, with its
+companion FOLDER.ledger.jsonl.head), which stays with the data. A ledger is a budget: one that is
+there is only continued, with --resume; after Ctrl-C, a crash or a power cut, what was bought before
+is used again and nothing is bought twice. With --ledger FILE, several releases draw on one budget,
+made by `kinfolk ledger create`; unit, neighbours, delta and accounting are then the ledger's.
 
 \b
 Example:
@@ -57,10 +62,17 @@ Example:
 """
 
 MODEL = "model.kinfolk"
+CERTIFICATE = "privacy.json"
 LEDGER = "ledger.jsonl"
 
 SEED = click.option(
     "--seed", type=int, help="For tests: the same seed gives the same result, and NO PRIVACY."
+)
+SHARED = click.option(
+    "--ledger",
+    "shared",
+    type=click.Path(path_type=Path),
+    help="A ledger that `kinfolk ledger create` made, to draw on.",
 )
 RESUME = click.option(
     "--resume", is_flag=True, help="Go on with the run whose ledger is there, if there is one."
@@ -70,13 +82,15 @@ RESUME = click.option(
 @click.command(help=SYNTH, short_help="Make synthetic tables from private ones.")
 @click.argument("schema", type=click.Path(path_type=Path))
 @click.argument("tables", nargs=-1, required=True, type=click.Path(path_type=Path))
-@options(*PROMISE, INTO_FOLDER, GROUPS, FORMAT, SEED, RESUME, FORCE, *SETTINGS)
+@options(*PROMISE, INTO_FOLDER, GROUPS, FORMAT, SHARED, SEED, RESUME, FORCE, *SETTINGS)
+@REDACT
 def synth(
     schema: Path,
     tables: tuple[Path, ...],
     output: Path,
     groups: int | None,
     form: str,
+    shared: Path | None,
     resume: bool,
     force: bool,
     **told: Any,
@@ -84,10 +98,10 @@ def synth(
     """See SYNTH."""
     declared = Schema.from_yaml(schema)
     files = name_tables(declared, tables)
-    ledger = output / LEDGER
+    ledger = _ledger(shared, output, told)
     written = [output / f"{name}.{form}" for name in declared.table_names]
-    results = [*written, output / "privacy.json", output / MODEL]
-    _check_place(ledger, results, resume=resume, force=force)
+    results = [*written, output / CERTIFICATE, output / MODEL]
+    _check_place(ledger, results, shared=shared is not None, resume=resume, force=force)
     if groups is not None and groups < 1:
         raise KinfolkError(f"--groups is {groups}. Draw at least one.")
     overwritten = {path.resolve() for path in results} & {path.resolve() for path in tables}
@@ -98,7 +112,7 @@ def synth(
         )
     output.mkdir(parents=True, exist_ok=True)
     with stages() as show:
-        fitted = _fit(declared, files, ledger, resume, told, show)
+        fitted = _fit(declared, files, ledger, resume, output / CERTIFICATE, told, show)
         release = fitted.release
         release.save(output / MODEL)
         wanted = release.groups if groups is None else groups
@@ -111,8 +125,8 @@ def synth(
         )
     for name, rows in drawn.rows.items():
         say(f"Wrote {drawn.paths[name]}: {rows:,} rows.")
-    say(f"Wrote {output / 'privacy.json'}, {output / MODEL} and {ledger}.")
-    _close(fitted)
+    say(f"Wrote {output / CERTIFICATE} and {output / MODEL}.")
+    _close(fitted, ledger)
 
 
 @click.command(help=FIT, short_help="Fit a model to private tables.")
@@ -122,11 +136,13 @@ def synth(
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), required=True, help="The model file."
 )
-@options(SEED, RESUME, FORCE, *SETTINGS)
+@options(SHARED, SEED, RESUME, FORCE, *SETTINGS)
+@REDACT
 def fit(
     schema: Path,
     tables: tuple[Path, ...],
     output: Path,
+    shared: Path | None,
     resume: bool,
     force: bool,
     **told: Any,
@@ -136,19 +152,47 @@ def fit(
     files = name_tables(declared, tables)
     if output.is_dir():
         raise KinfolkError(f"{output}: is a folder. Name the model file, such as model.kinfolk.")
-    ledger = output.with_name(f"{output.name}.{LEDGER}")
-    _check_place(ledger, [output], resume=resume, force=force)
+    ledger = _ledger(shared, output, told)
+    _check_place(ledger, [output], shared=shared is not None, resume=resume, force=force)
     output.parent.mkdir(parents=True, exist_ok=True)
     with stages() as show:
-        fitted = _fit(declared, files, ledger, resume, told, show)
+        fitted = _fit(declared, files, ledger, resume, None, told, show)
         fitted.release.save(output)
-    say(f"Wrote {output} and {ledger}.")
-    _close(fitted)
+    say(f"Wrote {output}.")
+    _close(fitted, ledger)
 
 
-def _check_place(ledger: Path, results: Iterable[Path], *, resume: bool, force: bool) -> None:
+def _ledger(shared: Path | None, output: Path, told: dict[str, Any]) -> Path:
+    """The ledger to draw on: beside what is written, or one that fills in what was not told."""
+    if shared is None:
+        required(unit=told["unit"], delta=told["delta"])
+        return output.with_name(f"{output.name}.{LEDGER}")
+    from kinfolk.privacy.account import read_account
+
+    account = read_account(shared)
+    if not account.shared:
+        raise KinfolkError(
+            f"{shared}: is the ledger of one release. Make one for several by `kinfolk ledger "
+            "create`."
+        )
+    total = account.total
+    filling = {
+        "unit": total.unit.value,
+        "delta": total.delta,
+        "neighbours": total.neighbours.value,
+        "accounting": total.accounting.value,
+    }
+    for name, value in filling.items():
+        if told[name] is None:
+            told[name] = value
+    return shared
+
+
+def _check_place(
+    ledger: Path, results: Iterable[Path], *, shared: bool, resume: bool, force: bool
+) -> None:
     """Nothing is overwritten unless somebody says so, and no budget is spent twice."""
-    if ledger.exists():
+    if ledger.exists() and not shared:
         if not resume:
             raise KinfolkError(
                 f"{ledger}: an earlier run has spent from this ledger. Add --resume to go on with "
@@ -156,7 +200,7 @@ def _check_place(ledger: Path, results: Iterable[Path], *, resume: bool, force: 
             )
         return
     there = [path for path in results if path.exists()]
-    if there and not force:
+    if there and not force and not (shared and resume):
         raise KinfolkError(f"{there[0]}: the file exists. Write to another place, or add --force.")
 
 
@@ -165,6 +209,7 @@ def _fit(
     files: dict[str, Any],
     ledger: Path,
     resume: bool,
+    beside: Path | None,
     told: dict[str, Any],
     show: Progress,
 ) -> Fitted:
@@ -174,21 +219,27 @@ def _fit(
     from kinfolk.release.fitting import promised
 
     settings = dict(told)
-    words = {n: settings.pop(n) for n in ("unit", "epsilon", "delta", "accounting", "seed")}
+    seed = settings.pop("seed")
+    names = ("unit", "epsilon", "delta", "neighbours", "accounting")
+    words = {name: settings.pop(name) for name in names}
     method = method_named(settings.pop("method"), **given(settings))
-    promise = promised(schema, method, **words)
+    guarantee = promised(schema, method, **words)
+    if guarantee.unit is Unit.INDIVIDUAL:
+        warn_of_computed(schema, files)
     return fit_tables(
         schema,
         files,
-        promise=promise,
+        guarantee=guarantee,
         method=method,
         ledger=ledger,
+        seed=seed,
         resume=resume,
+        beside=beside,
         progress=show,
     )
 
 
-def _close(fitted: Fitted) -> None:
+def _close(fitted: Fitted, ledger: Path) -> None:
     """Say what was promised and spent; and, where the run was stopped, how to go on."""
     stated = fitted.release.certificate
     spent, budget = float(Fraction(stated["spent"])), float(Fraction(stated["rho"]))
@@ -197,6 +248,9 @@ def _close(fitted: Fitted) -> None:
         f"{stated['unit_name']}. Spent: {spent / budget:.1%} of the budget, "
         f"in {len(stated['spends'])} steps."
     )
+    say(f"What was spent stands in {ledger}. Keep it, with {ledger.name}.head, beside the data.")
+    for warning in stated["warnings"]:
+        tell(f"Warning: {warning}.")
     if not stated["private"]:
         say("NOT PRIVATE: the noise came from a seed, and nobody is protected.")
     tell(f"Counting took {fitted.counting_seconds:.1f} s, fitting {fitted.fitting_seconds:.1f} s.")
@@ -205,11 +259,14 @@ def _close(fitted: Fitted) -> None:
             "Warning: the schema says `domain: drafted`: its values were read off the data, "
             "which leaks.\nConfirm the marked lines and set `domain: declared`."
         )
-    if fitted.ending == "exhausted":
+    lost = sum(not spend["released"] for spend in stated["spends"])
+    if lost and fitted.ending != "short":
         tell(
-            "Note: steps that were lost in a crash stay paid for, so the last ones could not be "
-            "bought. The result\nis complete without them, and its certificate counts them."
+            f"Note: {lost} steps that were lost in a crash stay paid for. What was bought instead "
+            "had to make do\nwith the rest of the budget; the certificate counts them."
         )
+    if fitted.ending == "short":
+        raise KinfolkError(f"{fitted.shortfall}. What was written holds it.")
     if fitted.ending == "interrupted":
         tell(
             "kinfolk: stopped. What was written holds what was learnt until now, and its "

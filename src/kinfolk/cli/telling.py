@@ -40,14 +40,18 @@ SETTINGS = (
 
 PROMISE = (
     click.option(
-        "--unit", required=True, help="Whom to protect: household, person, or a table's name."
+        "--unit", help="Whom to protect: household, person, or a table's name.  [required]"
     ),
     click.option("--epsilon", type=float, required=True, help="The promise: smaller is stronger."),
     click.option(
         "--delta",
         type=float,
-        required=True,
-        help="The promise: far below one in the number of people, such as 1e-9.",
+        help="The promise: far below one in the number of people, such as 1e-9.  [required]",
+    ),
+    click.option(
+        "--neighbours",
+        help="Of households: add-remove, one more or less (the default), or replace, one by "
+        "another: a stronger promise at the same epsilon, for 1.4 times the noise.",
     ),
     click.option(
         "--method",
@@ -102,6 +106,13 @@ def options(*several: Callable[[Command], Command]) -> Callable[[Command], Comma
         return command
 
     return add
+
+
+def required(**told: Any) -> None:
+    """What has to be told, unless a ledger tells it."""
+    for name, value in told.items():
+        if value is None:
+            raise click.UsageError(f"Missing option '--{name}'.")
 
 
 def given(settings: dict[str, Any]) -> dict[str, Any]:

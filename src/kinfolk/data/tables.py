@@ -34,6 +34,7 @@ __all__ = [
     "Source",
     "TableLike",
     "UnreadableError",
+    "column_names",
     "csv_header",
     "csv_options",
     "file_kind",
@@ -98,6 +99,20 @@ def read_source(table: TableLike, wanted: Iterable[str], *, name: str) -> Source
     if isinstance(table, str | Path):
         return _read_file(Path(table), columns)
     return _read_frame(table, columns, name)
+
+
+def column_names(frame: TableLike) -> list[str]:
+    """The columns of a data frame that are called by a text, once each.
+
+    >>> column_names(pa.table({"veh": [0, 1], "home": [1, 2]}))
+    ['veh', 'home']
+    """
+    names = (
+        frame.schema.names
+        if isinstance(frame, pa.Table | pa.RecordBatch)
+        else nw.from_native(frame).collect_schema().names()
+    )
+    return [name for name in dict.fromkeys(names) if isinstance(name, str)]
 
 
 def file_kind(path: Path) -> str:
@@ -192,12 +207,21 @@ def _read_frame(frame: TableLike, columns: list[str], name: str) -> Source:
     problems: list[Problem] = []
     for column in (c for c in columns if c in names):
         try:
+            _check_objects(data[column])
             arrays[column] = data.select(column).to_arrow().column(column)
         except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
             problems.append(_explain_cells(data[column].to_list(), error, name, column))
     if problems:
         raise DataError(name, problems)
     return _checked(arrays, len(data), name, names=[str(n) for n in names])
+
+
+def _check_objects(cells: nw.Series[Any]) -> None:
+    """Refuse NumPy's dates among other objects, with which Arrow ends the process."""
+    if cells.dtype == nw.Object:
+        dates = [isinstance(cell, np.datetime64 | np.timedelta64) for cell in cells.to_list()]
+        if any(dates) and not all(dates):
+            raise TypeError("dates among other values")
 
 
 def _explain_cells(cells: list[Any], error: Exception, name: str, column: str) -> Problem:

@@ -11,14 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk.errors import KinfolkError
+from kinfolk.methods.method import Step, affordable, buy_groups, first_steps
 from kinfolk.privacy.curator import Curator
 from kinfolk.privacy.mechanisms import round_shares
-from kinfolk.queries.units import Unit
+from kinfolk.privacy.view import PEOPLE, PublicView
 
 Floats = npt.NDArray[np.float64]
 
 PEOPLE_SHARE = Fraction(1, 100)
-"""Of the budget, for the number of people, where the unit does not make it public."""
+"""Of the budget, for the number of people, where that is not public."""
 
 
 class Learner(Protocol):
@@ -44,6 +45,26 @@ class AdaptiveMeasurements:
         if self.rounds < 1:
             raise KinfolkError(f"rounds is {self.rounds}. Measure at least one query.")
 
+    def steps(self, view: PublicView) -> list[Step]:
+        """What will be bought: the totals that are not public, then select and measure by turns."""
+        found = first_steps(view)
+        if view.sells_people:
+            rho = view.rho * PEOPLE_SHARE
+            found.append(Step(key=PEOPLE, rho=rho, purchase=view.measure_people(rho=rho)))
+        shares = round_shares(
+            view.rho - sum((step.rho for step in found), Fraction(0)),
+            rounds=self.rounds,
+            alpha=self.alpha,
+            accounting=view.accounting,
+        )
+        multipliers = _multipliers(view.groups or 1, view.people or 1)
+        select = view.select_query(rho=shares.select, multipliers=multipliers)
+        measure = view.measure_query(0, rho=shares.measure)
+        for turn in range(1, self.rounds + 1):
+            found.append(Step(key=f"select {turn}", rho=shares.select, purchase=select))
+            found.append(Step(key=f"measure {turn}", rho=shares.measure, purchase=measure))
+        return found
+
     def run(
         self,
         curator: Curator,
@@ -58,31 +79,30 @@ class AdaptiveMeasurements:
         """
         if (curator.weights[:, curator.workload.schema.sizes.start :] != 1).any():
             raise KinfolkError("Adaptive Measurements ask plain queries. Count without weights.")
-        budget = curator.terms.rho
-        if curator.unit is Unit.GROUP:
-            budget -= budget * PEOPLE_SHARE
-        people = curator.measure_people(rho=curator.terms.rho * PEOPLE_SHARE, step="people")
-        totals = {"group": curator.groups, "individual": people, "relation": people}
-        # A share of people and a share of groups are put on one scale by whole numbers.
-        multipliers = {"group": people, "individual": curator.groups, "relation": curator.groups}
+        groups = buy_groups(curator)
+        people = curator.measure_people(groups=groups, rho=curator.guarantee.rho * PEOPLE_SHARE)
+        totals = {"group": groups, "individual": people, "relation": people}
+        multipliers = _multipliers(groups, people)
         scale = np.concatenate(
             [np.full(block.cells, totals[block.level]) for block in curator.workload.blocks]
         )
-        cost = round_shares(
-            budget, rounds=self.rounds, alpha=self.alpha, accounting=curator.terms.accounting
-        )
+        planned = {step.key: step.rho for step in self.steps(curator.view)}
+        cost = affordable(curator, planned)
         queries: list[int] = []
         shares: list[float] = []
         for turn in range(self.rounds):
+            if f"measure {turn + 1}" not in cost:
+                break
             # select
             chosen = curator.select_query(
                 learner.answer() * scale,
-                rho=cost.select,
+                rho=cost[f"select {turn + 1}"],
                 step=f"select {turn + 1}",
                 multipliers=multipliers,
             )
             # measure
-            bought = curator.measure_query(chosen, rho=cost.measure, step=f"measure {turn + 1}")
+            step = f"measure {turn + 1}"
+            bought = curator.measure_query(chosen, rho=cost[step], step=step)
             level = curator.workload.blocks[curator.workload.block_of(chosen)].level
             queries.append(chosen)
             shares.append(bought.values[0] / totals[level])
@@ -90,3 +110,8 @@ class AdaptiveMeasurements:
             learner.learn(queries, np.array(shares))
             if progress is not None:
                 progress(turn + 1)
+
+
+def _multipliers(groups: int, people: int) -> dict[str, int]:
+    """What puts a share of people and a share of groups on one scale, by whole numbers."""
+    return {"group": people, "individual": groups, "relation": groups}

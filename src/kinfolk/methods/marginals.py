@@ -18,7 +18,15 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk.errors import KinfolkError
-from kinfolk.methods.method import Progress, silent
+from kinfolk.methods.method import (
+    NothingLearntError,
+    Progress,
+    Step,
+    affordable,
+    buy_groups,
+    first_steps,
+    silent,
+)
 from kinfolk.methods.mixture_fit import (
     BATCHES,
     TOGETHER,
@@ -32,12 +40,11 @@ from kinfolk.models.engine.plan import Plan
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout, Scheme
 from kinfolk.privacy.accounting import Accounting
-from kinfolk.privacy.charges import Charges
 from kinfolk.privacy.curator import Curator
 from kinfolk.privacy.mechanisms import sigma_for
+from kinfolk.privacy.view import PublicView
 from kinfolk.queries.orders import order_of, parts_of, with_lower_orders, with_sizes
-from kinfolk.queries.sensitivity import moves_whole_groups, workload_weights
-from kinfolk.queries.units import Unit
+from kinfolk.queries.sensitivity import moves_whole_groups
 from kinfolk.queries.workload import Block, Workload
 
 REPLICATES = "replicates"
@@ -103,118 +110,71 @@ class Marginals:
         """
         return with_lower_orders(with_sizes(workload))
 
+    def steps(self, view: PublicView) -> list[Step]:
+        """What it will buy: the number of groups, then whole marginals, in portions."""
+        return first_steps(view) + [
+            Step(key=key, rho=one.rho, purchase=view.measure(one.blocks, rho=one.rho))
+            for key, one in allocate_budget(view).items()
+        ]
+
     def start(self, curator: Curator, *, rng: np.random.Generator) -> MarginalsTraining:
         """Begin."""
         return MarginalsTraining(self, curator, rng)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Offer:
-    """What can be bought, as far as is public."""
-
-    workload: Workload
-    """All marginals of all orders."""
-    unit: Unit
-    """Whom the noise protects."""
-    weights: npt.NDArray[np.int64]
-    """(blocks, sizes + 1) what a group of each size adds."""
-    charges: Charges
-    """By how much each is charged, alone and with others."""
-    rho: Fraction
-    """The budget."""
-    accounting: Accounting
-    """The arithmetic it is spent by."""
-    groups: int
-    people: int | None
-    """How many there are; None where that is not public."""
-
-    @classmethod
-    def of(cls, curator: Curator) -> Offer:
-        """What a curator offers."""
-        return cls(
-            workload=curator.workload,
-            unit=curator.unit,
-            weights=curator.weights,
-            charges=curator.charges,
-            rho=curator.terms.rho,
-            accounting=curator.terms.accounting,
-            groups=curator.groups,
-            people=curator.people,
-        )
-
-    @classmethod
-    def planned(
-        cls,
-        workload: Workload,
-        *,
-        unit: Unit,
-        rho: Fraction,
-        accounting: Accounting,
-        groups: int,
-        people: int,
-    ) -> Offer:
-        """What a curator of so many groups and people would offer; no data is needed."""
-        weights = workload_weights(workload, unit)
-        return cls(
-            workload=workload,
-            unit=unit,
-            weights=weights,
-            charges=Charges(workload, unit, accounting, weights=weights),
-            rho=rho,
-            accounting=accounting,
-            groups=groups,
-            people=people if unit is Unit.INDIVIDUAL else None,
-        )
-
-    def whole(self, block: int) -> bool:
-        """Whether the unit can move whole groups in a block, which are then weighted by size."""
-        return moves_whole_groups(self.workload.schema, self.workload.blocks[block], self.unit)
-
-    def sigma(self, purchase: Purchase) -> float:
-        """The standard deviation of the noise on a cell, in groups or people."""
-        unit = int(self.weights[list(purchase.blocks)].max(axis=1).min())
-        squares = self.squares(purchase.blocks)
-        rho = self.rho * purchase.share
-        return sigma_for(rho, squared_sensitivity=squares, accounting=self.accounting) / unit
-
-    def squares(self, blocks: Sequence[int]) -> int:
-        """By how much these blocks are charged together: the squared L2 sensitivity."""
-        return self.charges.together(blocks).l2_squared
-
-
-@dataclass(frozen=True, kw_only=True)
-class Purchase:
+class MeasurementGroup:
     """Blocks that are bought together, with one noise."""
 
     blocks: tuple[int, ...]
     """By position in the workload."""
-    share: Fraction
-    """Of the budget."""
+    rho: Fraction
+    """What they may cost together."""
+
+    def sigma(self, view: PublicView) -> float:
+        """The standard deviation of the noise on a cell, in groups or people."""
+        unit = int(view.weights[list(self.blocks)].max(axis=1).min())
+        squares = _squares(view, self.blocks)
+        return sigma_for(self.rho, squared_sensitivity=squares, accounting=view.accounting) / unit
 
 
-def shopping_list(offer: Offer) -> list[Purchase]:
-    """What to buy: everything of the highest order with bearable noise; public.
+def allocate_budget(view: PublicView) -> dict[str, MeasurementGroup]:
+    """What to buy, step by step: everything of the highest order with bearable noise; public.
 
     The levels share the budget by the weights that the workload gives them. Plain counts of groups
     are shares of a smaller total than counts of people, so they get more. Relations, of which there
     are many, may have to do with fewer attributes than the rest.
     """
-    blocks = offer.workload.blocks
+    if view.groups is None:
+        raise KinfolkError("how much noise can be borne depends on how many groups there are.")
+    rho = view.rho - sum((step.rho for step in first_steps(view)), Fraction(0))
+    blocks = view.workload.blocks
     orders: dict[bool, set[int]] = {}
     for block in blocks:
         orders.setdefault(_related(block), set()).add(order_of(block))
     most = {kind: max(found) for kind, found in orders.items()}
     while True:
-        purchases = _purchases(offer, _needed(offer, most))
+        groups = _grouped(view, _needed(view, most), rho)
         noisy = {
             _related(blocks[one.blocks[0]])
-            for one in purchases
-            if offer.sigma(one) / offer.groups > NOISIEST
+            for one in groups
+            if one.sigma(view) / view.groups > NOISIEST
         }
         fewer = {kind: most[kind] - 1 for kind in noisy if most[kind] > min(orders[kind])}
         if not fewer:
-            return purchases
+            of = len(groups)
+            return {f"marginals {at} of {of}": one for at, one in enumerate(groups, 1)}
         most |= fewer
+
+
+def _whole(view: PublicView, block: int) -> bool:
+    """Whether the unit can move whole groups in a block, which are then weighted by size."""
+    return moves_whole_groups(view.workload.schema, view.workload.blocks[block], view.unit)
+
+
+def _squares(view: PublicView, blocks: Sequence[int]) -> int:
+    """By how much these blocks are charged together: the squared L2 sensitivity."""
+    return view.charges.together(blocks).l2_squared
 
 
 def _related(block: Block) -> bool:
@@ -222,74 +182,74 @@ def _related(block: Block) -> bool:
     return block.level == "relation"
 
 
-def _needed(offer: Offer, most: Mapping[bool, int]) -> list[int]:
+def _needed(view: PublicView, most: Mapping[bool, int]) -> list[int]:
     """Blocks of at most so many attributes, without those that follow from others by adding up."""
-    blocks = offer.workload.blocks
+    blocks = view.workload.blocks
     chosen: list[int] = []
     covered: set[Block] = set()
-    for at in sorted(_distinct(offer), key=lambda at: -order_of(blocks[at])):
+    for at in sorted(_distinct(view), key=lambda at: -order_of(blocks[at])):
         if order_of(blocks[at]) <= most[_related(blocks[at])] and blocks[at] not in covered:
             chosen.append(at)
             covered.update(parts_of(blocks[at]))
     return sorted(chosen)
 
 
-def _distinct(offer: Offer) -> list[int]:
+def _distinct(view: PublicView) -> list[int]:
     """The blocks that differ: weighted, a set of group attributes is the same at either level."""
     kept: dict[object, int] = {}
-    for at, block in enumerate(offer.workload.blocks):
+    for at, block in enumerate(view.workload.blocks):
         alone = not block.individual and not block.relative
-        level = "either" if alone and offer.whole(at) else (block.level, block.relation)
+        level = "either" if alone and _whole(view, at) else (block.level, block.relation)
         kept.setdefault((level, block.group, block.individual, block.relative), at)
     return sorted(kept.values())
 
 
-def _purchases(offer: Offer, chosen: Sequence[int]) -> list[Purchase]:
+def _grouped(view: PublicView, chosen: Sequence[int], rho: Fraction) -> list[MeasurementGroup]:
     """What is bought with one noise, in portions that are bought one by one.
 
     The blocks of a level share its budget evenly. Where whole groups can move, what is asked of
     groups and of people is cheaper together, so it is bought together, for the budgets of both.
     """
-    blocks = offer.workload.blocks
+    blocks = view.workload.blocks
     levels = [blocks[at].level for at in chosen]
     first = dict(zip(reversed(levels), reversed(chosen), strict=True))
-    pressure = {level: _pressure(offer, blocks[at]) for level, at in first.items()}
+    pressure = {level: _pressure(view, blocks[at]) for level, at in first.items()}
     each = {level: pressure[level] / levels.count(level) for level in first}
     alike: dict[str, list[int]] = {}
     for at, level in zip(chosen, levels, strict=True):
-        bought = "both" if offer.whole(at) and not _related(blocks[at]) else level
+        bought = "both" if _whole(view, at) and not _related(blocks[at]) else level
         alike.setdefault(bought, []).append(at)
-    found: list[Purchase] = []
+    found: list[MeasurementGroup] = []
     for own in alike.values():
         share = sum((each[blocks[at].level] for at in own), Fraction(0)) / sum(pressure.values())
-        portions = _portions(_sets(offer, own), [block.cells for block in blocks])
-        squares = [offer.squares(portion) for portion in portions]
+        portions = _portions(_sets(view, own), [block.cells for block in blocks])
+        squares = [_squares(view, portion) for portion in portions]
         found += [
-            Purchase(blocks=portion, share=share * Fraction(square, sum(squares)))
+            MeasurementGroup(blocks=portion, rho=rho * share * Fraction(square, sum(squares)))
             for portion, square in zip(portions, squares, strict=True)
         ]
     return found
 
 
-def _sets(offer: Offer, chosen: Sequence[int]) -> list[tuple[int, ...]]:
+def _sets(view: PublicView, chosen: Sequence[int]) -> list[tuple[int, ...]]:
     """The blocks by what they are about: twins stay together."""
     found: dict[object, list[int]] = {}
     for at in chosen:
-        block = offer.workload.blocks[at]
+        block = view.workload.blocks[at]
         about = (block.relation, block.group, block.individual, block.relative)
         found.setdefault(about, []).append(at)
     return [tuple(one) for one in found.values()]
 
 
-def _pressure(offer: Offer, block: Block) -> Fraction:
+def _pressure(view: PublicView, block: Block) -> Fraction:
     """How much of the budget a block's level asks for, beside the others.
 
     The sum of errors as shares is least if budgets go by the two-thirds power of what one count is
     worth.
     """
     worth = 1.0
-    if offer.people is not None and block.level != "group":
-        worth = offer.groups / offer.people
+    if view.groups is not None and view.people is not None and block.level != "group":
+        worth = view.groups / view.people
     return Fraction(block.weight * worth ** (2 / 3)).limit_denominator(10**6)
 
 
@@ -347,12 +307,9 @@ class MarginalsTraining:
 
     def model(self) -> HPD:
         """The mixture of the parts that are finished; before, the unfinished one."""
-        parts = self._parts
+        parts = self._parts or ([] if self._fit is None else [self._fit.probabilities])
         if not parts:
-            fit = self._fit or MixtureFit.random(
-                self._layout, [], components=self._told.components, rng=np.random.default_rng(0)
-            )
-            parts = [fit.probabilities]
+            raise NothingLearntError("the method was stopped before it had learnt anything.")
         return HPD(layout=self._layout, probabilities=np.concatenate(parts, axis=1))
 
     def extra(self) -> Mapping[str, npt.NDArray[Any]]:
@@ -362,18 +319,20 @@ class MarginalsTraining:
     def _buy(self, progress: Progress) -> tuple[list[int], list[npt.NDArray[np.float64]]]:
         """Blocks, and for each the noisy rates and precisions of its cells, (2, cells)."""
         curator = self._curator
-        purchases = shopping_list(Offer.of(curator))
+        number = buy_groups(curator)
+        groups = allocate_budget(curator.view.knowing(groups=number))
+        cost = affordable(curator, {key: one.rho for key, one in groups.items()})
         blocks: list[int] = []
         found: list[npt.NDArray[np.float64]] = []
-        for number, one in enumerate(purchases, 1):
-            step = f"marginals {number} of {len(purchases)}"
-            bought = curator.measure(one.blocks, rho=curator.terms.rho * one.share, step=step)
-            rates = bought.values / curator.groups
-            precision = np.full(len(rates), (curator.groups / bought.sigma) ** 2)
+        for done, step in enumerate(cost, 1):
+            one = groups[step]
+            bought = curator.measure(one.blocks, rho=cost[step], step=step)
+            rates = bought.values / number
+            precision = np.full(len(rates), (number / bought.sigma) ** 2)
             cells = np.cumsum([curator.workload.blocks[at].cells for at in one.blocks])[:-1]
             blocks += one.blocks
             found += np.split(np.stack([rates, precision]), cells, axis=1)
-            progress("measuring", number, len(purchases))
+            progress("measuring", done, len(cost))
         return blocks, found
 
     def _batches(

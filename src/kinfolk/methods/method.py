@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from kinfolk.errors import KinfolkError
 from kinfolk.models.histogram import Histogram
 from kinfolk.models.hpd import HPD
+from kinfolk.privacy.account import OverspendError
 from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.curator import Curator
+from kinfolk.privacy.view import GROUPS, PublicView, Purchase
 from kinfolk.queries.workload import Workload
 
 Model: TypeAlias = HPD | Histogram
@@ -21,8 +26,66 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 """Told what is being done, how many steps of it are done, and of how many; released values only."""
 
 
+GROUPS_SHARE = Fraction(1, 100)
+"""Of the budget, for the number of groups, where that is not public."""
+
+
+LEAST = Fraction(1, 1000)
+"""Of the budget: what is left below this is left alone."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """Something that a method will buy."""
+
+    key: str
+    """What the ledger calls it."""
+    rho: Fraction
+    """What it may cost."""
+    purchase: Purchase
+    """What that buys; of a query that is yet to be chosen, what the first one would."""
+
+
+def first_steps(view: PublicView) -> list[Step]:
+    """How many groups there are is bought before anything else, where it is not public."""
+    if not view.sells_groups:
+        return []
+    rho = view.rho * GROUPS_SHARE
+    return [Step(key=GROUPS, rho=rho, purchase=view.measure_groups(rho=rho))]
+
+
+def buy_groups(curator: Curator) -> int:
+    """The number of groups: public, or bought as `first_steps` says."""
+    return curator.measure_groups(rho=curator.guarantee.rho * GROUPS_SHARE)
+
+
+def affordable(curator: Curator, steps: Mapping[str, Fraction]) -> dict[str, Fraction]:
+    """What steps may cost, by their names, where some of the budget was lost in a crash.
+
+    What was released before costs nothing any more; the rest shares what is left, as planned. Steps
+    that cannot be had any more are left out. If these are all, there is nothing to learn from.
+    """
+    missing = {key: rho for key, rho in steps.items() if not curator.has(key)}
+    needed = sum(missing.values(), Fraction(0))
+    if needed <= curator.remaining:
+        return dict(steps)
+    if curator.remaining >= LEAST * curator.guarantee.rho:
+        share = curator.remaining / needed
+        return {key: rho * share if key in missing else rho for key, rho in steps.items()}
+    if len(missing) == len(steps):
+        raise OverspendError(
+            "what was lost in a crash has used up the budget, and nothing was released for it: "
+            "there is nothing to learn from."
+        )
+    return {key: rho for key, rho in steps.items() if key not in missing}
+
+
 def silent(doing: str, done: int, total: int) -> None:
     """Say nothing."""
+
+
+class NothingLearntError(KinfolkError):
+    """There is no model, as nothing was bought or nothing came of it."""
 
 
 class Training(Protocol):
@@ -32,7 +95,7 @@ class Training(Protocol):
         """Spend the budget and learn. May be interrupted: `model` is then what there is so far."""
 
     def model(self) -> Model:
-        """The best model so far."""
+        """The best model so far; NothingLearntError where there is none."""
 
     def extra(self) -> Mapping[str, npt.NDArray[Any]]:
         """More arrays that belong to the model, by name: all released."""
@@ -59,6 +122,9 @@ class Method(Protocol):
 
     def asks(self, workload: Workload) -> Workload:
         """What the curator should count, for a workload that the model is to answer."""
+
+    def steps(self, view: PublicView) -> Sequence[Step]:
+        """What it will buy, where there are as many groups as the view says; public."""
 
     def start(self, curator: Curator, *, rng: np.random.Generator) -> Training:
         """Begin. `rng` is for what comes after the noise: where a model starts, say."""

@@ -13,10 +13,11 @@ from kinfolk.methods.adaptive import AdaptiveMeasurements, Learner
 from kinfolk.methods.explicit import MWEM, PEP
 from kinfolk.methods.fixed import FixedSettings, HPDFixed
 from kinfolk.methods.gen import GenSettings, HPDGen
-from kinfolk.methods.method import Model, Progress, silent
+from kinfolk.methods.method import Model, Progress, Step, silent
 from kinfolk.models.gen import jax_library
 from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.curator import Curator
+from kinfolk.privacy.view import PublicView
 from kinfolk.queries.workload import Workload
 
 
@@ -62,6 +63,10 @@ class AdaptiveMethod:
     def asks(self, workload: Workload) -> Workload:
         """The workload as it is."""
         return workload
+
+    def steps(self, view: PublicView) -> list[Step]:
+        """What it will buy, round by round."""
+        return self.loop.steps(view)
 
     def start(self, curator: Curator, *, rng: np.random.Generator) -> AdaptiveTraining:
         """Begin."""

@@ -3,10 +3,18 @@
 A step reads the same everywhere: find what was released before, or debit, touch, release.
 """
 
-from kinfolk.privacy.account import Account, OverspendError, Release, Spend, read_account
+from kinfolk.privacy.account import (
+    Account,
+    Allotment,
+    OverspendError,
+    Released,
+    Spend,
+    read_account,
+)
 from kinfolk.privacy.accounting import Accounting, delta_from, epsilon_from, rho_from
 from kinfolk.privacy.gaussian import measure
-from kinfolk.privacy.ledger import Ledger
+from kinfolk.privacy.guarantee import Guarantee
+from kinfolk.privacy.ledger import Ledger, create_ledger
 from kinfolk.privacy.mechanisms import (
     Exponential,
     Gaussian,
@@ -21,24 +29,25 @@ from kinfolk.privacy.mechanisms import (
 )
 from kinfolk.privacy.randomness import Randomness
 from kinfolk.privacy.selection import select
-from kinfolk.privacy.terms import Terms
-from kinfolk.queries.units import Unit, UnitTerms
+from kinfolk.queries.units import Neighbours, Unit
 
 __all__ = [
     "Account",
     "Accounting",
+    "Allotment",
     "Exponential",
     "Gaussian",
+    "Guarantee",
     "Ledger",
     "Mechanism",
+    "Neighbours",
     "OverspendError",
     "Randomness",
-    "Release",
+    "Released",
     "RoundShares",
     "Spend",
-    "Terms",
     "Unit",
-    "UnitTerms",
+    "create_ledger",
     "delta_from",
     "epsilon_from",
     "gaussian_rho",

@@ -1,4 +1,4 @@
-"""What the lines of a ledger add up to: the terms, every spend, and every released value.
+"""What the lines of a ledger add up to: one budget, and what every release has drawn from it.
 
 The same rules read a finished ledger and watch over one that is being written, so that nothing can
 be written that would be refused when it is read.
@@ -15,10 +15,11 @@ from typing import Any
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy.amounts import from_text
 from kinfolk.privacy.chain import read_chain, torn_spend
+from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.mechanisms import Mechanism, mechanism_from
-from kinfolk.privacy.terms import Terms
 
-FORMAT = "kinfolk ledger 1"
+FORMAT = "kinfolk ledger 2"
+_FIRST_FORMAT = "kinfolk ledger 1"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,17 +27,19 @@ class Spend:
     """One debit."""
 
     number: int
-    """Its place among the debits: 1, 2, 3, ..."""
+    """Its place among the debits of its release: 1, 2, 3, ..."""
     key: str
     """The step it pays for. A step bought again after a crash has the same key and a new number."""
     mechanism: Mechanism
-    """What was bought."""
+    """The noise that was bought."""
     rho: Fraction
     """What it cost, exact."""
+    bought: Mapping[str, Any]
+    """What it was bought for, in the words of the schema."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Release:
+class Released:
     """A value that was bought, and is public from then on."""
 
     spend: Spend
@@ -49,29 +52,39 @@ class OverspendError(KinfolkError):
     """The budget does not allow it; nothing was debited and no data may be touched."""
 
 
-class Account:
-    """The sum of a ledger's lines.
+class Allotment:
+    """What one release may draw from the budget, and has drawn."""
 
-    >>> from kinfolk.queries.units import Unit
-    >>> unit = Unit.parse("household").within(max_size=9)
-    >>> account = Account(Terms.promise(epsilon=1.0, delta=1e-9, unit=unit, private=True))
-    >>> float(account.spent), account.remaining == account.terms.rho
-    (0.0, True)
-    """
-
-    def __init__(self, terms: Terms) -> None:
-        self.terms = terms
+    def __init__(
+        self, *, number: int, guarantee: Guarantee, private: bool, run: Mapping[str, Any]
+    ) -> None:
+        self.number = number
+        """Its place among the releases: 1, 2, 3, ..."""
+        self.guarantee = guarantee
+        """What this release promises, and the part of the budget that keeps it."""
+        self.private = private
+        """False if any of the noise comes from a seed: then nothing is promised at all."""
+        self.run = dict(run)
+        """What identifies the run (schema, method, settings), as JSON; nothing private."""
         self.spends: list[Spend] = []
-        self.releases: dict[str, Release] = {}
+        self.releases: dict[str, Released] = {}
+        """By the key of the step."""
         self.torn = Fraction(0)
         """What half-written lines may have spent: counted, as nobody knows that it was not."""
         self.spent = Fraction(0)
         """Everything debited, released or not, and everything torn."""
+        self.closed = False
+        """Whether the release is finished, and gives back what it did not spend."""
 
     @property
     def remaining(self) -> Fraction:
         """What can still be bought."""
-        return self.terms.rho - self.spent
+        return self.guarantee.rho - self.spent
+
+    @property
+    def held(self) -> Fraction:
+        """What other releases cannot have: all of it, until the release is finished."""
+        return self.spent if self.closed else max(self.spent, self.guarantee.rho)
 
     @property
     def unreleased(self) -> list[Spend]:
@@ -79,22 +92,28 @@ class Account:
         released = {release.spend.number for release in self.releases.values()}
         return [spend for spend in self.spends if spend.number not in released]
 
-    def next_spend(self, key: str, mechanism: Mechanism) -> Spend:
-        """The debit that buying a mechanism now would make."""
-        rho = mechanism.rho(self.terms.accounting)
-        return Spend(number=len(self.spends) + 1, key=key, mechanism=mechanism, rho=rho)
+    @property
+    def learnt(self) -> Fraction:
+        """What was spent on values that were released."""
+        return sum((one.spend.rho for one in self.releases.values()), Fraction(0))
+
+    def next_spend(self, key: str, mechanism: Mechanism, bought: Mapping[str, Any]) -> Spend:
+        """The debit that buying something now would make."""
+        rho = mechanism.rho(self.guarantee.accounting)
+        number = len(self.spends) + 1
+        return Spend(number=number, key=key, mechanism=mechanism, rho=rho, bought=bought)
 
     def check_spend(self, spend: Spend) -> None:
         """Raise if a debit cannot be made."""
         if spend.key in self.releases:
             raise KinfolkError(f"{spend.key!r} has been bought already. Use its released value.")
-        if spend != self.next_spend(spend.key, spend.mechanism):
+        if spend != self.next_spend(spend.key, spend.mechanism, spend.bought):
             raise KinfolkError(f"{spend.key!r} has a wrong number or cost. Make it by `debit`.")
         if spend.rho > self.remaining:
             raise OverspendError(
                 f"{spend.key!r} costs rho = {float(spend.rho):.6g}, and "
-                f"{float(self.remaining):.6g} of the budget {float(self.terms.rho):.6g} is left. "
-                "Buy less, or with more noise."
+                f"{float(self.remaining):.6g} of the budget {float(self.guarantee.rho):.6g} is "
+                "left. Buy less, or with more noise."
             )
 
     def add_spend(self, spend: Spend) -> None:
@@ -110,7 +129,7 @@ class Account:
         if spend.key in self.releases:
             raise KinfolkError(f"{spend.key!r} is released already. Use its released value.")
 
-    def add_release(self, release: Release) -> None:
+    def add_release(self, release: Released) -> None:
         """Keep a released value."""
         self.check_release(release.spend)
         self.releases[release.spend.key] = release
@@ -120,15 +139,105 @@ class Account:
         self.torn += rho
         self.spent += rho
 
+
+class Account:
+    """The sum of a ledger's lines.
+
+    >>> from kinfolk.queries.units import Neighbours
+    >>> total = Guarantee.of(neighbours=Neighbours.ADD_REMOVE, epsilon=1.0, delta=1e-9)
+    >>> account = Account(total, identity="1f", key="2e", shared=True, private=True)
+    >>> float(account.spent), account.remaining == total.rho
+    (0.0, True)
+    """
+
+    def __init__(
+        self, total: Guarantee, *, identity: str, key: str, shared: bool, private: bool
+    ) -> None:
+        self.total = total
+        """What all releases together promise."""
+        self.identity = identity
+        """Tells this ledger from any other, and from no copy of it."""
+        self.key = key
+        """Of the digest by which the ledger knows its data; it never leaves the ledger."""
+        self.shared = shared
+        """Whether several releases may draw on it."""
+        self.private = private
+        """False if the ledger is one of seeded noise."""
+        self.data: str | None = None
+        """The keyed digest of the data that the ledger is for; None until a release has begun."""
+        self.allotments: list[Allotment] = []
+        self.active: Allotment | None = None
+        """The release that wrote last."""
+
+    @property
+    def last(self) -> Allotment:
+        """The release that began last."""
+        if not self.allotments:
+            raise KinfolkError("nothing has been released from this ledger yet.")
+        return self.allotments[-1]
+
+    @property
+    def spent(self) -> Fraction:
+        """Everything debited by any release, exact."""
+        return sum((one.spent for one in self.allotments), Fraction(0))
+
+    @property
+    def remaining(self) -> Fraction:
+        """What another release can have."""
+        return self.total.rho - sum((one.held for one in self.allotments), Fraction(0))
+
+    def check_opening(self, guarantee: Guarantee) -> None:
+        """Raise if another release with this guarantee cannot begin."""
+        for name in ("neighbours", "accounting"):
+            ours, theirs = getattr(self.total, name), getattr(guarantee, name)
+            if ours != theirs:
+                raise KinfolkError(
+                    f"the ledger's {name} is {ours.value!r}, and the release's {theirs.value!r}. "
+                    "Releases draw on one total under one accounting: use the ledger's."
+                )
+        if guarantee.rho > self.remaining:
+            unfinished = [str(one.number) for one in self.allotments if not one.closed]
+            waiting = (
+                f" Of that, unfinished releases ({', '.join(unfinished)}) still hold what they "
+                "have not spent: resume them first."
+                if unfinished
+                else ""
+            )
+            raise OverspendError(
+                f"the release costs rho = {float(guarantee.rho):.6g} (epsilon = "
+                f"{guarantee.epsilon:g}), and {float(self.remaining):.6g} of the ledger's budget "
+                f"{float(self.total.rho):.6g} is left.{waiting} Nothing was read or spent. "
+                "Lower epsilon."
+            )
+
+    def open(self, allotment: Allotment) -> None:
+        """Begin a release."""
+        if allotment.number != len(self.allotments) + 1:
+            raise KinfolkError("its number is wrong.")
+        if allotment.private != self.private:
+            raise KinfolkError(
+                "seeded and private releases cannot share a ledger: begin another one."
+            )
+        if self.allotments and not self.shared:
+            raise KinfolkError("the ledger is for one release, which has begun.")
+        self.check_opening(allotment.guarantee)
+        self.allotments.append(allotment)
+        self.active = allotment
+
     def could_be_torn(self, torn: bytes) -> Fraction:
         """The most that half a line can have spent: all that is left, where it does not say."""
         text = torn_spend(torn) if torn else None
-        if text is None:
+        if text is None or self.active is None:
             return Fraction(0)
         try:
-            return min(from_text(text), self.remaining)
+            return min(from_text(text), self.active.remaining)
         except KinfolkError:
-            return self.remaining
+            return self.active.remaining
+
+    def add_torn(self, rho: Fraction) -> None:
+        """Count half a line, for the release that wrote last."""
+        if self.active is not None:
+            self.active.add_torn(rho)
 
 
 def read_account(path: Path) -> Account:
@@ -156,7 +265,7 @@ def account_from(entries: tuple[dict[str, Any], ...], *, where: str) -> Account:
     for number, entry in enumerate(entries, start=1):
         try:
             if account is None:
-                account = _opened(entry)
+                account = _begun(entry)
             else:
                 _apply(account, entry)
         except (LookupError, TypeError, ValueError, KinfolkError) as error:
@@ -172,27 +281,68 @@ def account_from(entries: tuple[dict[str, Any], ...], *, where: str) -> Account:
     return account
 
 
-def _opened(entry: Mapping[str, Any]) -> Account:
+def _begun(entry: Mapping[str, Any]) -> Account:
+    if entry["kind"] == "header" and entry["format"] == _FIRST_FORMAT:
+        raise KinfolkError(
+            "it was written by an earlier version of kinfolk, which did not record what each step "
+            "bought. Finish its run with that version; what it spent stays spent."
+        )
     if entry["kind"] != "header" or entry["format"] != FORMAT:
         raise KinfolkError(f"it should be the header of a {FORMAT}.")
-    return Account(Terms.from_description(entry["terms"]))
+    return Account(
+        Guarantee.from_description(entry["guarantee"]),
+        identity=str(entry["id"]),
+        key=str(entry["key"]),
+        shared=entry["shared"] is True,
+        private=entry["private"] is True,
+    )
 
 
 def _apply(account: Account, entry: Mapping[str, Any]) -> None:
-    match entry["kind"]:
+    kind = entry["kind"]
+    match kind:
+        case "data":
+            if account.data is not None:
+                raise KinfolkError("it names other data than a line above.")
+            account.data = str(entry["digest"])
+            return
+        case "opened":
+            account.open(
+                Allotment(
+                    number=entry["release"],
+                    guarantee=Guarantee.from_description(entry["guarantee"]),
+                    private=entry["private"] is True,
+                    run=entry["run"],
+                )
+            )
+            return
+    own = _allotment(account, entry["release"])
+    account.active = own
+    match kind:
         case "spend":
-            spend = account.next_spend(entry["key"], mechanism_from(entry["mechanism"]))
+            mechanism = mechanism_from(entry["mechanism"])
+            spend = own.next_spend(entry["key"], mechanism, entry["bought"])
             if entry["number"] != spend.number or from_text(entry["rho"]) != spend.rho:
                 raise KinfolkError("its number or its cost is wrong.")
-            account.add_spend(spend)
+            own.add_spend(spend)
         case "released":
-            spend = account.spends[max(entry["number"], 1) - 1]
+            spend = own.spends[max(entry["number"], 1) - 1]
             if (spend.number, spend.key) != (entry["number"], entry["key"]):
                 raise KinfolkError("it does not belong to the debit that it names.")
-            if account.terms.private and entry["private"] is not True:
+            if own.private and entry["private"] is not True:
                 raise KinfolkError("its value comes from a seed, and the header promises privacy.")
-            account.add_release(Release(spend=spend, value=entry["value"]))
+            own.add_release(Released(spend=spend, value=entry["value"]))
+        case "resumed":
+            own.closed = False
+        case "closed":
+            own.closed = True
         case "torn":
-            account.add_torn(from_text(entry["rho"]))
-        case kind:
+            own.add_torn(from_text(entry["rho"]))
+        case _:
             raise KinfolkError(f"{kind!r} is no kind of line.")
+
+
+def _allotment(account: Account, number: object) -> Allotment:
+    if not isinstance(number, int) or not 1 <= number <= len(account.allotments):
+        raise KinfolkError(f"there is no release {number!r}.")
+    return account.allotments[number - 1]

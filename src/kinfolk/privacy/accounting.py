@@ -85,8 +85,7 @@ def rho_from(epsilon: float, delta: float, *, accounting: Accounting = Accountin
     >>> float(rho_from(1.0, 1 / 197_512**2, accounting=Accounting.PAPER))  # doctest: +ELLIPSIS
     0.01004...
     """
-    _check_epsilon(epsilon)
-    _check_delta(delta)
+    check_promise(epsilon, delta)
     rho = round_down(Fraction(_best_rho(epsilon, delta, accounting)) * (1 - _MARGIN))
     while rho > 0 and delta_from(rho, epsilon, accounting=accounting) > delta:
         rho = round_down(rho * (1 - _MARGIN))
@@ -234,17 +233,27 @@ def _float_above(value: Decimal) -> float:
     return math.nextafter(float(value), math.inf)
 
 
+def check_promise(epsilon: float, delta: float) -> None:
+    """Refuse what is no promise."""
+    _check_epsilon(epsilon)
+    _check_delta(delta)
+
+
 def _check_epsilon(epsilon: float) -> None:
-    if not (math.isfinite(epsilon) and epsilon > 0):
+    if not _is_number(epsilon) or not (math.isfinite(epsilon) and epsilon > 0):
         raise KinfolkError(f"epsilon is {epsilon!r}. It must be a number above 0, such as 1.")
 
 
 def _check_delta(delta: float) -> None:
-    if not 0 < delta < 1:
+    if not _is_number(delta) or not 0 < delta < 1:
         raise KinfolkError(
             f"delta is {delta!r}. It must lie between 0 and 1 and be far below one in the number "
             "of people, such as 1e-9."
         )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _check_rho(rho: Fraction | float) -> None:

@@ -2,8 +2,8 @@
 
 A certificate is written from the ledger and stands next to the released data. Checking it uses
 none of the code that wrote it: the prices are worked out again from the stated sensitivities and
-scales, and the conversion is evaluated afresh, so that a mistake in the accountant does not vouch
-for itself.
+scales (`recheck`), so that a mistake in the accountant does not vouch for itself. With the schema,
+`recompute` works the sensitivities out again as well.
 """
 
 from __future__ import annotations
@@ -11,20 +11,29 @@ from __future__ import annotations
 import json
 import math
 import platform
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from importlib import metadata
 from pathlib import Path
-from statistics import NormalDist
 from typing import Any
 
 import kinfolk
 from kinfolk.errors import KinfolkError
 from kinfolk.notebook import show
-from kinfolk.privacy.account import Account
+from kinfolk.privacy import recheck
+from kinfolk.privacy.account import Account, Allotment, account_from
+from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.amounts import to_text
+from kinfolk.privacy.chain import Head, read_chain
+from kinfolk.privacy.paper import unprotected
+from kinfolk.privacy.view import GROUPS, PEOPLE
+from kinfolk.queries.units import Neighbours, Unit, Wording, dropped
+from kinfolk.schema import Schema
 
-FORMAT = "kinfolk certificate 1"
+FORMAT = "kinfolk certificate 2"
+_FIRST_FORMAT = "kinfolk certificate 1"
+_LONGEST = 64 * 2**20
+"""Bytes of a certificate file, at most."""
 
 PACKAGES = ("kinfolk", "opendp", "numpy")
 
@@ -39,50 +48,96 @@ class Certificate(dict[str, Any]):
         return show("Certificate", certificate_rows(self), note=note)
 
 
-def write_certificate(account: Account, path: Path) -> Certificate:
-    """Write the certificate of a run next to its results, and return it."""
-    certificate = certificate_of(account)
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(json.dumps(certificate, indent=2) + "\n", encoding="utf-8")
-    partial.replace(path)
-    return certificate
+def certificate_of(
+    account: Account,
+    own: Allotment,
+    schema: Schema,
+    *,
+    head: Head,
+    release: Mapping[str, Any] | None = None,
+) -> Certificate:
+    """Everything a reviewer needs, as plain JSON; it holds nothing private.
 
-
-def certificate_of(account: Account) -> Certificate:
-    """Everything a reviewer needs, as plain JSON; it holds nothing private."""
-    terms = account.terms
-    unreleased = {spend.number for spend in account.unreleased}
-    run = dict(terms.run)
+    `head` is the end of the ledger, and `release` the digests of what is released.
+    """
+    guarantee = own.guarantee
+    unreleased = {spend.number for spend in own.unreleased}
+    run = dict(own.run)
+    totals = _totals(own, run)
+    units = totals.get(GROUPS if guarantee.unit is Unit.GROUP else PEOPLE)
     stated = {
         "format": FORMAT,
-        "private": terms.private,
-        "unit": terms.unit.unit.value,
-        "unit_name": terms.unit.name,
-        "neighbours": terms.unit.neighbours,
-        "protects": terms.unit.protects,
-        "public": list(terms.unit.public),
-        **({"unprotected": list(terms.unit.unprotected)} if terms.unit.unprotected else {}),
-        "domain": run.pop("domain", "declared"),
-        "epsilon": terms.epsilon,
-        "delta": terms.delta,
-        "rho": to_text(terms.rho),
-        "accounting": terms.accounting.value,
-        "spent": to_text(account.spent),
-        "torn": to_text(account.torn),
+        "private": own.private,
+        **wording_of(schema, guarantee.neighbours, guarantee.accounting),
+        "domain": run.pop("domain", schema.domain),
+        "epsilon": guarantee.epsilon,
+        "delta": guarantee.delta,
+        "rho": to_text(guarantee.rho),
+        "accounting": guarantee.accounting.value,
+        "warnings": list(guarantee.warnings(units)),
+        "totals": totals,
+        "complete": own.closed,
+        "spent": to_text(own.spent),
+        "torn": to_text(own.torn),
         "spends": [
             {
                 "number": spend.number,
                 "step": spend.key,
                 **spend.mechanism.describe(),
+                "bought": dict(spend.bought),
                 "rho": to_text(spend.rho),
                 "released": spend.number not in unreleased,
             }
-            for spend in account.spends
+            for spend in own.spends
         ],
+        "ledger": {
+            "id": account.identity,
+            "lines": head.lines,
+            "head": head.check,
+            "release": own.number,
+            "epsilon": account.total.epsilon,
+            "delta": account.total.delta,
+            "rho": to_text(account.total.rho),
+            "spent": to_text(account.spent),
+        },
         "run": run,
+        "release": dict(release or {}),
         "versions": {"python": platform.python_version(), **_versions()},
     }
     return Certificate(stated)
+
+
+def wording_of(schema: Schema, neighbours: Neighbours, accounting: Accounting) -> dict[str, Any]:
+    """Whom a certificate says it protects, against what; from the schema and nothing else."""
+    paper = accounting is Accounting.PAPER
+    wording = Wording.of(schema, neighbours, derived=not paper)
+    open_to = unprotected(schema, accounting)
+    roles = schema.roles
+    return {
+        "unit": neighbours.unit.value,
+        "unit_name": wording.name,
+        "neighbours": neighbours.value,
+        "difference": wording.neighbours,
+        "protects": wording.protects,
+        "public": list(wording.public),
+        **({"unprotected": list(open_to)} if open_to else {}),
+        "cleaning": {
+            "max_size": schema.size_limit,
+            "oversize": schema.oversize,
+            "others": None if roles is None else roles.others,
+            "dropped": list(dropped(schema)),
+        },
+    }
+
+
+def _totals(own: Allotment, run: dict[str, Any]) -> dict[str, int]:
+    """The numbers of groups and people: public ones, or as they were released."""
+    totals = {name: run.pop(name) for name in (GROUPS, PEOPLE, "groups_read") if name in run}
+    for one in own.releases.values():
+        name = one.spend.bought.get("total")
+        if name in (GROUPS, PEOPLE):
+            totals[name] = int(one.value[0])
+    return totals
 
 
 def _versions() -> dict[str, str]:
@@ -98,12 +153,20 @@ def _versions() -> dict[str, str]:
 def read_certificate(path: Path) -> Certificate:
     """Read a certificate file."""
     try:
+        if path.stat().st_size > _LONGEST:
+            raise KinfolkError(f"{path}: is far too long for a certificate.")
         certificate = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise KinfolkError(f"{path}: there is no such file. Check the path.") from None
-    except (OSError, ValueError) as error:
-        raise KinfolkError(f"{path}: cannot be read as JSON ({error}).") from None
+    except (OSError, ValueError, RecursionError) as error:
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise KinfolkError(f"{path}: cannot be read as JSON ({reason[:120]}).") from None
     if not isinstance(certificate, dict) or certificate.get("format") != FORMAT:
+        if isinstance(certificate, dict) and certificate.get("format") == _FIRST_FORMAT:
+            raise KinfolkError(
+                f"{path}: was written by an earlier version of kinfolk, whose certificates do not "
+                "say what each step bought. Check it with that version, or make the release again."
+            )
         raise KinfolkError(f"{path}: is not a {FORMAT!r}. Name the privacy.json that a run wrote.")
     return Certificate(certificate)
 
@@ -111,100 +174,167 @@ def read_certificate(path: Path) -> Certificate:
 def check_certificate(certificate: Mapping[str, Any]) -> list[str]:
     """What does not hold in a certificate; an empty list means that its arithmetic does.
 
-    The check covers the arithmetic: the prices, their sum, the budget, and the promise. It cannot
-    know whether the sensitivities are right for the unit, or whether the run did what it says.
+    The check covers the arithmetic: the prices, their sum, the budget, and the promise. Whether the
+    sensitivities and the words are right for the schema, `recompute` knows.
     """
+    wrong = _misshapen(certificate)
+    if wrong:
+        return wrong
     try:
         return _check(certificate)
-    except (LookupError, TypeError, ValueError, ArithmeticError) as error:
-        return [f"it is not complete or not well-formed ({type(error).__name__}: {error})"]
+    except (LookupError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
+        return [f"it is not complete or not well-formed ({type(error).__name__}: {error!s:.120})"]
 
 
 def _check(certificate: Mapping[str, Any]) -> list[str]:
     wrong: list[str] = []
     accounting = certificate["accounting"]
-    paper = accounting == "paper"
-    if accounting not in _DELTA:
-        raise ValueError(f"the accounting {accounting!r} is unknown")
-    total = Fraction(certificate["torn"])
-    if total < 0 or any(Fraction(spend["rho"]) <= 0 for spend in certificate["spends"]):
-        wrong.append("an amount is negative, or a step is free")
+    total = recheck.exact(certificate["torn"])
     for position, spend in enumerate(certificate["spends"], start=1):
-        price = _price(spend, accounting)
-        stated = Fraction(spend["rho"])
+        price, stated = recheck.price(spend, accounting), recheck.exact(spend["rho"])
         if spend["number"] != position:
             wrong.append(f"spend {position} has the number {spend['number']}")
-        if stated < price:
+        # What is charged is rounded up to a multiple of 2**-96, and to no other.
+        if not price <= stated < price + Fraction(1, 2**96):
             wrong.append(
-                f"spend {position} ({spend['step']}) states rho = {float(stated):.6g}, but its "
-                f"sensitivity and scale cost {float(price):.6g}"
+                f"spend {position} ({spend['step'][:80]}) states rho = {float(stated):.6g}, but "
+                f"its sensitivity and scale cost {float(price):.6g}"
             )
         total += stated
-    spent, rho = Fraction(certificate["spent"]), Fraction(certificate["rho"])
+    spent, rho = recheck.exact(certificate["spent"]), recheck.exact(certificate["rho"])
     if total != spent:
         wrong.append(f"the spends add up to {float(total):.6g}, not {float(spent):.6g}")
     if spent > rho:
         wrong.append(f"{float(spent):.6g} was spent of a budget of {float(rho):.6g}")
-    epsilon, delta = float(certificate["epsilon"]), float(certificate["delta"])
-    reached = _DELTA[accounting](float(rho), epsilon)
-    if not reached <= delta * (1 + 1e-6):
-        wrong.append(
-            f"rho = {float(rho):.6g} gives delta = {reached:.3g} at epsilon = {epsilon}, "
-            f"more than the promised {delta:.3g}"
-        )
-    if certificate["unit"] not in ("group", "individual") or not certificate["neighbours"]:
-        wrong.append("the unit or its neighbours are not stated")
-    if paper and certificate["unit"] == "group":
+    if not any(spend["released"] for spend in certificate["spends"]):
+        wrong.append("nothing was bought: whatever is released was not learnt from the data")
+    wrong += _broken_promise(certificate, rho)
+    ledger = certificate["ledger"]
+    everything = recheck.exact(ledger["rho"])
+    if not recheck.keeps(everything, ledger["epsilon"], ledger["delta"], accounting):
+        wrong.append("the ledger's budget does not keep the ledger's promise")
+    if not spent <= recheck.exact(ledger["spent"]) <= everything:
+        wrong.append("the ledger has spent less than this release, or more than it has")
+    if Neighbours(certificate["neighbours"]).unit.value != certificate["unit"]:
+        wrong.append("the unit is not that of the neighbours")
+    if accounting == "paper" and certificate["unit"] == "group":
         wrong.append("the paper's accounting promises nothing for a whole group")
     return wrong
 
 
-def _price(spend: Mapping[str, Any], accounting: str) -> Fraction:
-    """What a spend costs, from first principles."""
-    if spend["mechanism"] == "gaussian":
-        # Exact accounting for the discrete Gaussian leaves a variance of 4 out.
-        variance = Fraction(spend["sigma"]) ** 2 - (4 if accounting == "gaussian" else 0)
-        if variance <= 0:
-            raise ValueError(f"sigma = {spend['sigma']} is too small for its accounting")
-        return Fraction(spend["squared_sensitivity"]) / (2 * variance)
-    if spend["mechanism"] == "exponential" and accounting != "gaussian":
-        range_bound = 2 * Fraction(spend["sensitivity"]) / Fraction(spend["scale"])
-        return range_bound**2 / (2 if accounting == "paper" else 8)
-    raise ValueError(f"{spend['mechanism']!r} has no price under {accounting!r} accounting")
+def _broken_promise(certificate: Mapping[str, Any], rho: Fraction) -> list[str]:
+    epsilon, delta = certificate["epsilon"], certificate["delta"]
+    if recheck.keeps(rho, epsilon, delta, certificate["accounting"]):
+        return []
+    reached = recheck.log_delta(rho, epsilon, certificate["accounting"])
+    return [
+        f"rho = {float(rho):.6g} gives delta = {float(reached.exp()):.3g} at epsilon = {epsilon}, "
+        f"more than the promised {delta:.3g}"
+    ]
 
 
-def _paper_delta(rho: float, epsilon: float) -> float:
-    """The paper's lemma, solved for delta."""
-    return math.exp(-((epsilon - rho) ** 2) / (4 * rho)) if epsilon > rho else 1.0
+def _is_fraction(value: object) -> bool:
+    try:
+        recheck.exact(value)
+    except ValueError:
+        return False
+    return True
 
 
-def _best_delta(rho: float, epsilon: float) -> float:
-    """The conversion of Canonne, Kamath and Steinke: the best alpha of a fine grid, refined."""
-
-    def log_delta(log_beta: float) -> float:
-        beta = math.exp(log_beta)  # alpha - 1
-        alpha = 1 + beta
-        return beta * (alpha * rho - epsilon) + beta * math.log(beta / alpha) - math.log(alpha)
-
-    low, high = -30.0, 30.0
-    for _ in range(8):
-        step = (high - low) / 400
-        grid = [low + step * index for index in range(401)]
-        best = min(grid, key=log_delta)
-        low, high = best - 2 * step, best + 2 * step
-    return math.exp(min(log_delta(best), 0.0))
+def _is_count(value: object) -> bool:
+    return type(value) is int and abs(value) < 2**63
 
 
-def _gaussian_delta(rho: float, epsilon: float) -> float:
-    """The delta of one Gaussian mechanism with mu^2 = 2 rho."""
-    normal, mu = NormalDist(), math.sqrt(2 * rho)
-    return normal.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * normal.cdf(
-        -mu / 2 - epsilon / mu
-    )
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
-_DELTA = {"zcdp": _best_delta, "gaussian": _gaussian_delta, "paper": _paper_delta}
-"""How each accounting turns rho and epsilon into delta."""
+_SHAPE: Mapping[str, Callable[[Any], bool]] = {
+    "private": lambda value: isinstance(value, bool),
+    "unit": lambda value: value in tuple(Unit),
+    "unit_name": lambda value: isinstance(value, str),
+    "neighbours": lambda value: value in tuple(Neighbours),
+    "difference": lambda value: isinstance(value, str),
+    "protects": lambda value: isinstance(value, str),
+    "public": _is_texts,
+    "cleaning": lambda value: isinstance(value, dict),
+    "domain": lambda value: value in ("declared", "drafted"),
+    "epsilon": lambda value: isinstance(value, float) and 0 < value < math.inf,
+    "delta": lambda value: isinstance(value, float) and 0 < value < 1,
+    "rho": _is_fraction,
+    "accounting": lambda value: value in recheck.ACCOUNTINGS,
+    "warnings": _is_texts,
+    "totals": lambda value: isinstance(value, dict) and all(map(_is_count, value.values())),
+    "complete": lambda value: isinstance(value, bool),
+    "spent": _is_fraction,
+    "torn": _is_fraction,
+    "spends": lambda value: (
+        isinstance(value, list)
+        and all(isinstance(one, dict) and not _wrong_keys(one, _SPEND) for one in value)
+    ),
+    "ledger": lambda value: isinstance(value, dict) and not _wrong_keys(value, _LEDGER),
+    "run": lambda value: isinstance(value, dict),
+    "release": lambda value: isinstance(value, dict),
+    "versions": lambda value: isinstance(value, dict) and _is_texts(list(value.values())),
+}
+"""What a certificate has to hold, and what that has to look like."""
+_SPEND: Mapping[str, Callable[[Any], bool]] = {
+    "number": _is_count,
+    "step": lambda value: isinstance(value, str),
+    "mechanism": lambda value: isinstance(value, str),
+    "bought": lambda value: isinstance(value, dict),
+    "rho": lambda value: _is_fraction(value) and recheck.exact(value) > 0,
+    "released": lambda value: isinstance(value, bool),
+}
+_LEDGER: Mapping[str, Callable[[Any], bool]] = {
+    "id": lambda value: isinstance(value, str),
+    "lines": _is_count,
+    "head": lambda value: isinstance(value, str),
+    "release": _is_count,
+    "epsilon": _SHAPE["epsilon"],
+    "delta": _SHAPE["delta"],
+    "rho": _is_fraction,
+    "spent": _is_fraction,
+}
+
+
+def _wrong_keys(part: Mapping[str, Any], shape: Mapping[str, Callable[[Any], bool]]) -> list[str]:
+    return [name for name, fits in shape.items() if name not in part or not fits(part[name])]
+
+
+def _misshapen(certificate: Mapping[str, Any]) -> list[str]:
+    """What is missing or of another kind."""
+    try:
+        found = _wrong_keys(certificate, _SHAPE)
+    except RecursionError:
+        return ["it is nested too deeply"]
+    return [f"{name} is missing, or not what it should be" for name in found]
+
+
+def check_ledger(certificate: Mapping[str, Any], path: Path) -> list[str]:
+    """What a ledger contradicts in a certificate; an empty list means that the two agree.
+
+    A ledger that was cut short, put back or forked since the certificate was made does not have the
+    line that the certificate names, or has other spends.
+    """
+    chain = read_chain(path)
+    account = account_from(chain.entries, where=path.name)
+    stated = certificate["ledger"]
+    if stated["id"] != account.identity:
+        return ["it was made from another ledger"]
+    if stated["lines"] < 1 or Head(lines=stated["lines"], check=stated["head"]).missing_from(chain):
+        return [
+            f"the ledger is not the one it was made from: line {stated['lines']} is missing or "
+            "another. Lines were cut off, or two copies went different ways; what they spent stays "
+            "spent"
+        ]
+    if not 1 <= stated["release"] <= len(account.allotments):
+        return ["the ledger has no such release"]
+    own = account.allotments[stated["release"] - 1]
+    listed = [(spend["step"], spend["rho"]) for spend in certificate["spends"]]
+    if listed != [(one.key, to_text(one.rho)) for one in own.spends][: len(listed)]:
+        return ["the ledger has other spends for this release"]
+    return []
 
 
 def certificate_text(certificate: Mapping[str, Any]) -> str:
@@ -227,8 +357,9 @@ def certificate_rows(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
             f"epsilon = {certificate['epsilon']:g}, delta = {certificate['delta']:.3g}, "
             f"for one {certificate['unit_name']}",
         ),
+        *(("Warning", line) for line in certificate["warnings"]),
         ("Protects", certificate["protects"]),
-        ("Neighbours", certificate["neighbours"]),
+        ("Neighbours", f"{certificate['neighbours']}: {certificate['difference']}"),
         *(("Public", line) for line in certificate["public"]),
         *(("Unprotected", line) for line in certificate.get("unprotected", ())),
         ("Domain", _domain_text(certificate["domain"])),
@@ -237,6 +368,16 @@ def certificate_rows(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
     if lost or Fraction(certificate["torn"]):
         rows.append(("Lost", f"{len(lost)} steps were paid for and interrupted; they count."))
+    ledger = certificate["ledger"]
+    if Fraction(ledger["rho"]) > rho or ledger["release"] > 1:
+        rows.append(
+            (
+                "Ledger",
+                f"release {ledger['release']} of a budget of epsilon = {ledger['epsilon']:g}, "
+                f"delta = {ledger['delta']:.3g}; all releases until then have spent "
+                f"{float(Fraction(ledger['spent']) / Fraction(ledger['rho'])):.1%} of it",
+            )
+        )
     versions = ", ".join(f"{name} {version}" for name, version in certificate["versions"].items())
     return [*rows, ("Made with", versions)]
 

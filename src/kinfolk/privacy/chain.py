@@ -2,8 +2,11 @@
 
 A line is a JSON object that ends in the hash of everything before it, and holds the hash of the
 line above. A changed, missing, added or reordered line therefore shows, and so does a line that was
-only half written. The chain is evidence, not a lock: whoever can write the file can forge all of
-it, or put back an older copy. Keep the hash of the last line elsewhere if that matters.
+only half written. Cutting off the last lines does not show in the file itself, so the hash of the
+last line is kept elsewhere as well: in a companion file (`Head`), and in every certificate. The
+chain is evidence, not a lock: whoever can write all of these can forge all of them.
+
+After the last line there may be spaces: room that is kept for the next ones.
 """
 
 from __future__ import annotations
@@ -32,12 +35,17 @@ class Chain:
 
     entries: tuple[dict[str, Any], ...]
     """The entries, one for each whole line."""
-    last: str
-    """The hash of the last whole line."""
+    checks: tuple[str, ...]
+    """The hash of each whole line."""
     whole: bytes
     """The whole lines as they stand in the file."""
     torn: bytes
     """What follows the last line end: empty, or a line whose writing was cut short."""
+
+    @property
+    def last(self) -> str:
+        """The hash of the last whole line."""
+        return self.checks[-1] if self.checks else START
 
 
 def seal(entry: Mapping[str, Any], *, previous: str) -> tuple[bytes, str]:
@@ -68,15 +76,75 @@ def read_chain(path: Path) -> Chain:
     >>> len(chain.entries), chain.torn
     (1, b'{"kind":"rel')
     """
+    # The companion first: what it says must be true of a file that is read after it.
+    head = Head.read(path)
     content = path.read_bytes()
     end = content.rfind(b"\n") + 1
-    whole, torn = content[:end], content[end:]
+    whole, torn = content[:end], content[end:].rstrip(b" ")
     entries: list[dict[str, Any]] = []
-    previous = START
+    checks: list[str] = []
     for number, line in enumerate(_lines(whole), start=1):
-        entry, previous = _unseal(line, previous, where=f"{path.name}, line {number}")
+        previous = checks[-1] if checks else START
+        entry, check = _unseal(line, previous, where=f"{path.name}, line {number}")
         entries.append(entry)
-    return Chain(entries=tuple(entries), last=previous, whole=whole, torn=torn)
+        checks.append(check)
+    chain = Chain(entries=tuple(entries), checks=tuple(checks), whole=whole, torn=torn)
+    _check_head(chain, head, path)
+    return chain
+
+
+@dataclass(frozen=True, kw_only=True)
+class Head:
+    """How long a chain was at least, and the hash of its last line then."""
+
+    lines: int
+    check: str
+
+    @staticmethod
+    def beside(path: Path) -> Path:
+        """The companion of a file."""
+        return path.with_name(path.name + ".head")
+
+    @classmethod
+    def read(cls, path: Path) -> Head | None:
+        """What the companion of a file says; None where there is none."""
+        try:
+            content = cls.beside(path).read_bytes()
+        except FileNotFoundError:
+            return None
+        match = re.fullmatch(rb"([0-9]{12}) ([0-9a-f]{64})\n", content)
+        if match is None:
+            raise KinfolkError(
+                f"{cls.beside(path).name} was changed or damaged, so that nobody can tell whether "
+                f"{path.name} is whole. Restore both, or count everything as spent."
+            )
+        return cls(lines=int(match.group(1)), check=match.group(2).decode("ascii"))
+
+    @property
+    def content(self) -> bytes:
+        """What the companion holds: always as many bytes, so that they can be overwritten."""
+        return f"{self.lines:012d} {self.check}\n".encode("ascii")
+
+    def missing_from(self, chain: Chain) -> bool:
+        """Whether a chain is not a continuation of the one that had this head."""
+        return self.lines > len(chain.checks) or chain.checks[self.lines - 1] != self.check
+
+
+def _check_head(chain: Chain, head: Head | None, path: Path) -> None:
+    beside = Head.beside(path).name
+    if head is None:
+        # A file that was just begun has none yet.
+        if len(chain.checks) > 1:
+            raise KinfolkError(
+                f"{path.name} has no companion {beside}, which says how long it is. Copy and move "
+                "the two together. If it is lost, count everything as spent."
+            )
+    elif head.missing_from(chain):
+        raise KinfolkError(
+            f"{path.name} was shortened or replaced: {beside} knows of {head.lines} lines, and "
+            "they are not all there. What they spent stays spent. Restore both from where they "
+            "were last written."
+        )
 
 
 def torn_spend(torn: bytes) -> str | None:

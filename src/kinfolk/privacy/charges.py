@@ -17,7 +17,7 @@ from kinfolk.queries.sensitivity import (
     twin_sensitivities,
     workload_sensitivities,
 )
-from kinfolk.queries.units import Unit
+from kinfolk.queries.units import Neighbours
 from kinfolk.queries.workload import Workload
 
 
@@ -31,14 +31,14 @@ class Charges:
     def __init__(
         self,
         workload: Workload,
-        unit: Unit,
+        neighbours: Neighbours,
         accounting: Accounting,
         *,
         weights: npt.NDArray[np.int64] | None = None,
     ) -> None:
         """`weights` is what a group of each size adds, (blocks, sizes + 1)."""
         charged = charged_workload(workload, accounting)
-        every = workload_sensitivities(charged, unit, weights=weights)
+        every = workload_sensitivities(charged, neighbours, weights=weights)
         one = [1] * len(every) if weights is None else weights.max(axis=1).tolist()
         self.alone = tuple(
             Sensitivity(
@@ -49,7 +49,7 @@ class Charges:
             for bound, count in zip(every, one, strict=True)
         )
         """Block by block."""
-        self._twins = twin_sensitivities(charged, unit, weights=weights)
+        self._twins = twin_sensitivities(charged, neighbours, weights=weights)
 
     def of(self, block: int) -> Sensitivity:
         """How much one unit can change a block, by its position in the workload."""

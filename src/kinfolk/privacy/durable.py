@@ -9,16 +9,19 @@ from pathlib import Path
 from kinfolk.privacy.lock import fcntl_or_none
 
 
-def append(handle: int, content: bytes) -> None:
-    """Write all of the content to an open file, and wait until the disk has it."""
+def write_at(handle: int, content: bytes, offset: int) -> None:
+    """Write all of the content to a place in an open file, and wait until the disk has it."""
     rest = memoryview(content)
     while rest:
-        rest = rest[os.write(handle, rest) :]
+        done = os.pwrite(handle, rest, offset)
+        rest, offset = rest[done:], offset + done
     _flush(handle)
 
 
-def replace(path: Path, content: bytes) -> None:
+def replace(path: Path, content: bytes, *, mode: int = 0o600) -> None:
     """Give a file new content in one step: a crash leaves the old content or the new, never half.
+
+    `mode` says who may read it, as far as the user's umask allows: by default nobody else.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "ledger.jsonl"
@@ -27,9 +30,12 @@ def replace(path: Path, content: bytes) -> None:
     b'whole'
     """
     fresh = path.with_name(path.name + ".new")
-    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with contextlib.suppress(FileNotFoundError):
+        fresh.unlink()
+    # Never through a link that somebody has put there.
+    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
-        append(handle, content)
+        write_at(handle, content, 0)
     finally:
         os.close(handle)
     fresh.replace(path)

@@ -147,6 +147,11 @@ class Gaussian:
         """The exact cost."""
         return gaussian_rho(self.squared_sensitivity, self.sigma, accounting=accounting)
 
+    @property
+    def noise(self) -> float:
+        """How large the noise is, in counts."""
+        return self.sigma
+
     def describe(self) -> dict[str, str | float]:
         """What a ledger or a certificate writes down: `mechanism_from` reads it back."""
         return {
@@ -192,6 +197,11 @@ class Exponential:
     def rho(self, accounting: Accounting = Accounting.ZCDP) -> Fraction:
         """The exact cost."""
         return selection_rho(self.sensitivity, self.scale, accounting=accounting)
+
+    @property
+    def noise(self) -> float:
+        """How large the noise is, in counts."""
+        return self.scale
 
     def describe(self) -> dict[str, str | float]:
         """What a ledger or a certificate writes down: `mechanism_from` reads it back."""

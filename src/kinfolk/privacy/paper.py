@@ -13,56 +13,35 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from kinfolk.errors import KinfolkError
 from kinfolk.privacy.accounting import Accounting
 from kinfolk.queries.sensitivity import Sensitivity
-from kinfolk.queries.units import Unit, UnitTerms, singular
+from kinfolk.queries.units import singular
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
 
 
-def check_unit(unit: UnitTerms, accounting: Accounting) -> None:
-    """Refuse the paper's accounting for a whole group: the paper has no such guarantee."""
-    if accounting is Accounting.PAPER and unit.unit is Unit.GROUP:
-        raise KinfolkError(
-            f"accounting is 'paper' and the unit a whole {unit.name}. The paper guarantees nothing "
-            "for whole groups, only for one individual's attributes. Choose the unit 'individual', "
-            "or the accounting 'zcdp'."
-        )
-
-
-def unit_terms(schema: Schema, unit: Unit, accounting: Accounting) -> UnitTerms:
-    """The unit in the words of a schema, and what the paper's accounting leaves unprotected.
+def unprotected(schema: Schema, accounting: Accounting) -> tuple[str, ...]:
+    """What a reader might take to be protected and is not; only the paper's claim has such things.
 
     >>> from kinfolk.datasets import load_schema
-    >>> terms = unit_terms(load_schema("acs-red"), Unit.INDIVIDUAL, Accounting.PAPER)
-    >>> print(terms.unprotected[0])
+    >>> print(unprotected(load_schema("acs-red"), Accounting.PAPER)[0])
     the size and the own attributes of any household
     """
-    tables = schema.table_names
-    paper = accounting is Accounting.PAPER
-    terms = unit.within(
-        max_size=schema.size_limit,
-        group_table=tables[0],
-        individual_table=tables[-1],
-        roles=schema.roles is not None,
-        derived=not paper,
-    )
-    if not paper or schema.group is None:
-        return terms
-    group, member = singular(tables[0]), singular(tables[-1])
-    unprotected = [
+    if accounting is not Accounting.PAPER or schema.group is None:
+        return ()
+    group, member = (singular(name) for name in schema.table_names)
+    found = [
         f"the size and the own attributes of any {group}",
         f"which {group} a {member} belongs to: joining, leaving and moving",
     ]
     derived = [name for name, one in schema.group_attributes.items() if one.derived]
     if derived:
-        unprotected.append(
+        found.append(
             f"a {member} whose attributes decide those of the {group} that are computed from its "
             f"members ({', '.join(derived)}): their noise is too small, and the promise does not "
             "hold"
         )
-    return replace(terms, unprotected=tuple(unprotected))
+    return tuple(found)
 
 
 def charged_workload(workload: Workload, accounting: Accounting) -> Workload:

@@ -1,8 +1,10 @@
 """How much the answers can change when one unit of privacy changes.
 
-The neighbours are those of `queries.units`: one whole group replaced by any other, or one person's
-attributes replaced in place while every size, role and own attribute of a group stays. All values
-are in counts, and exact integers: the L2 sensitivity is kept as its square.
+The neighbours are those of `queries.units`: one whole group more or less, one whole group replaced
+by any other, or one person's attributes replaced in place while every size, role and own attribute
+of a group stays. A group that cleaning drops adds nothing, which the bounds allow for: they are
+sums of what one group, or an old and a new one, can add at most. All values are in counts, and
+exact integers: the L2 sensitivity is kept as its square.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk.queries.contributions import Contribution, group_contribution, person_shares
-from kinfolk.queries.units import Unit
+from kinfolk.queries.units import Neighbours, Unit
 from kinfolk.queries.workload import Block, Workload
 from kinfolk.schema import Schema
 
@@ -44,25 +46,27 @@ class Sensitivity:
 def sensitivity(
     schema: Schema,
     block: Block,
-    unit: Unit,
+    neighbours: Neighbours,
     *,
     weights: npt.NDArray[np.int64] | None = None,
 ) -> Sensitivity:
     """The sensitivity of one block; `weights` is what a group of each size adds, (sizes + 1,).
 
-    Guarantee: for every pair of neighbours under `unit`, no query of the block changes by more than
-    `single`, and the block as a whole by no more than `l1` and sqrt(`l2_squared`).
+    Guarantee: for every pair of `neighbours`, kept by cleaning or dropped, no query of the block
+    changes by more than `single`, and the block as a whole by no more than `l1` and
+    sqrt(`l2_squared`).
 
     >>> from kinfolk.datasets import load_schema
     >>> schema = load_schema("acs-rel")
     >>> married = Workload.of(schema, levels=["relation"]).blocks[0]
-    >>> sensitivity(schema, married, Unit.GROUP).single, married.relation
+    >>> sensitivity(schema, married, Neighbours.REPLACE).single, married.relation
     (2, 'married_to')
     """
     found: list[Sensitivity] = []
     for composition in schema.compositions:
         weight = 1 if weights is None else int(weights[sum(composition)])
-        found += [_scale(part, weight) for part in _changes(schema, block, unit, composition)]
+        changes = _changes(schema, block, neighbours, composition)
+        found += [_scale(part, weight) for part in changes]
     return Sensitivity(
         single=max((part.single for part in found), default=0),
         l1=max((part.l1 for part in found), default=0),
@@ -91,7 +95,7 @@ def twins(workload: Workload) -> list[tuple[int, int]]:
 
 
 def twin_sensitivities(
-    workload: Workload, unit: Unit, *, weights: npt.NDArray[np.int64] | None = None
+    workload: Workload, neighbours: Neighbours, *, weights: npt.NDArray[np.int64] | None = None
 ) -> dict[tuple[int, int], Sensitivity]:
     """The sensitivities of twins that are released together, where that is less than their sum.
 
@@ -99,8 +103,8 @@ def twin_sensitivities(
     individual's; members who are alike do the reverse. So no group moves both blocks as far as it
     could move either.
 
-    Guarantee: for every pair of neighbours under `unit`, both blocks together change by no more
-    than stated. One person's change in place can move both as far as it goes: no twins there.
+    Guarantee: for every pair of `neighbours`, both blocks together change by no more than stated.
+    One person's change in place can move both as far as it goes: no twins there.
     """
     schema = workload.schema
     if weights is None:
@@ -109,20 +113,20 @@ def twin_sensitivities(
     found: dict[tuple[int, int], Sensitivity] = {}
     for pair in twins(workload):
         blocks, rows = [workload.blocks[at] for at in pair], weights[list(pair)]
-        if not moves_whole_groups(schema, blocks[0], unit):
+        if not moves_whole_groups(schema, blocks[0], neighbours.unit):
             continue
         cells = blocks[0].individual_cells
         key = (min(cells, schema.size_limit), rows.tobytes())
         if key not in known:
+            whole = _of_whole_groups(neighbours)
             alone = [
-                sensitivity(schema, block, Unit.GROUP, weights=row)
+                sensitivity(schema, block, whole, weights=row)
                 for block, row in zip(blocks, rows, strict=True)
             ]
             squares = max(
                 _twin_squares(size, cells, *rows[:, size].tolist()) for size in schema.sizes
             )
-            # What the old group had is gone, what the new one has is there.
-            known[key] = replace(total_sensitivity(alone), l2_squared=2 * squares)
+            known[key] = replace(total_sensitivity(alone), l2_squared=_turns(whole) * squares)
         found[pair] = known[key]
     return found
 
@@ -151,9 +155,9 @@ def size_weights(
 
     What a group adds is divided by how far a unit can move it in a group of its size, in units of
     1/2520 and rounded down. If the unit is the group, that makes 1/s for an individual block and
-    1/sqrt(s) for a group block: every group then moves the marginal by at most sqrt 2, instead of
-    up to M times that. A `twin` leaves room for the other: both together are moved by at most
-    sqrt 2.
+    1/sqrt(s) for a group block: every group then adds at most 1 to the marginal in L2, and
+    replacing it moves the marginal by sqrt 2, instead of up to M times that. A `twin` leaves room
+    for the other: a group adds at most 1 to both together.
 
     >>> from kinfolk.datasets import load_schema
     >>> workload = Workload.of(load_schema("acs-red"), k=1, attributes=["AGE"])
@@ -166,13 +170,14 @@ def size_weights(
     [[0, 1781, 1454, 1397], [0, 1781, 1028, 698]]
     """
     weights = np.zeros(schema.size_limit + 1, np.int64)
+    exchange = Neighbours.REPLACE if unit is Unit.GROUP else Neighbours.IN_PLACE
     for size in schema.sizes:
         if twin:
             squares = _twin_shares(size, min(size, block.individual_cells))
             share = squares[0] if block.level == "group" else squares[1]
         else:
             compositions = [c for c in schema.compositions if sum(c) == size]
-            changes = [part for c in compositions for part in _changes(schema, block, unit, c)]
+            changes = [part for c in compositions for part in _changes(schema, block, exchange, c)]
             most = max((part.l2_squared for part in changes), default=0)
             # Whatever changes leaves one cell and enters another: 2 is the least. A size that adds
             # nothing gets the full weight.
@@ -210,22 +215,33 @@ def _touches_derived(schema: Schema, block: Block) -> bool:
 
 
 def _changes(
-    schema: Schema, block: Block, unit: Unit, composition: tuple[int, ...]
+    schema: Schema, block: Block, neighbours: Neighbours, composition: tuple[int, ...]
 ) -> list[Sensitivity]:
-    """What one unit can move in a block, in a group of a composition."""
-    if moves_whole_groups(schema, block, unit):
-        return [_replaced(schema, block, composition)]
+    """What can differ in a block between neighbours, in a group of a composition."""
+    if moves_whole_groups(schema, block, neighbours.unit):
+        part: Contribution = group_contribution(schema, block, composition)
+        turns = _turns(_of_whole_groups(neighbours))
+        return [
+            Sensitivity(single=part.single, l1=turns * part.l1, l2_squared=turns * part.l2_squared)
+        ]
     return _in_place(schema, block, composition)
 
 
-def _replaced(schema: Schema, block: Block, composition: tuple[int, ...]) -> Sensitivity:
-    """One whole group by another: what the old one had is gone, what the new one has is there.
+def _of_whole_groups(neighbours: Neighbours) -> Neighbours:
+    """What a change amounts to where it moves all that a group adds.
+
+    A member who changes in place takes the whole group out of one cell and into another.
+    """
+    return Neighbours.REPLACE if neighbours is Neighbours.IN_PLACE else neighbours
+
+
+def _turns(neighbours: Neighbours) -> int:
+    """How many groups' contributions differ between neighbours: one, or an old one and a new one.
 
     Both are non-negative, so the change is at most the larger of the two in any cell, and their sum
     (of absolutes, of squares) overall; two groups in different cells attain it.
     """
-    part: Contribution = group_contribution(schema, block, composition)
-    return Sensitivity(single=part.single, l1=2 * part.l1, l2_squared=2 * part.l2_squared)
+    return 1 if neighbours is Neighbours.ADD_REMOVE else 2
 
 
 def _in_place(schema: Schema, block: Block, composition: tuple[int, ...]) -> list[Sensitivity]:
@@ -256,7 +272,7 @@ def _scale(part: Sensitivity, weight: int) -> Sensitivity:
 
 
 def workload_sensitivities(
-    workload: Workload, unit: Unit, *, weights: npt.NDArray[np.int64] | None = None
+    workload: Workload, neighbours: Neighbours, *, weights: npt.NDArray[np.int64] | None = None
 ) -> list[Sensitivity]:
     """The sensitivity of every block; `weights` is (blocks, sizes + 1)."""
     known: dict[object, Sensitivity] = {}
@@ -265,7 +281,7 @@ def workload_sensitivities(
         row = None if weights is None else weights[index]
         key = (_kind(workload.schema, block), None if row is None else row.tobytes())
         if key not in known:
-            known[key] = sensitivity(workload.schema, block, unit, weights=row)
+            known[key] = sensitivity(workload.schema, block, neighbours, weights=row)
         found.append(known[key])
     return found
 

@@ -1,4 +1,4 @@
-"""The privacy unit: whom the guarantee protects, against what change, and what it leaves public.
+"""The privacy unit and its neighbours: whom a guarantee protects, against what, what is public.
 
 There is no default. A guarantee for one person's attributes and a guarantee for a whole household
 differ by more than any epsilon, so the unit is chosen by name and printed wherever epsilon is.
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from kinfolk.errors import KinfolkError
+from kinfolk.schema import Schema
 
 _IRREGULAR = {"people": "person", "children": "child", "men": "man", "women": "woman"}
 
@@ -64,85 +65,154 @@ class Unit(StrEnum):
             f"one {individual}'s attributes only. There is no default."
         )
 
-    def within(
-        self,
-        *,
-        max_size: int,
-        group_table: str = "households",
-        individual_table: str = "persons",
-        roles: bool = False,
-        derived: bool = True,
-    ) -> UnitTerms:
-        """The unit spelled out for one schema; `roles` says whether members have roles.
 
-        `derived` says whether a group's attributes that are computed from its members are taken to
-        change with them. Without it, the promise is for changes that leave them as they are.
+class Neighbours(StrEnum):
+    """Which two datasets the guarantee makes hard to tell apart.
 
-        >>> print(Unit.GROUP.within(max_size=9).neighbours)
-        Replace one whole household by any other household of 1 to 9 members.
-        >>> print(Unit.INDIVIDUAL.within(max_size=9).public[1])
-        the number of persons
-        """
-        if max_size < 1:
-            raise KinfolkError(f"max_size is {max_size!r}. A group has at least one member.")
-        group, member = singular(group_table), singular(individual_table)
-        domain = "the domain: every attribute and the values it can take"
-        if self is Unit.GROUP:
-            return UnitTerms(
-                unit=self,
-                name=group,
-                neighbours=f"Replace one whole {group} by any other {group} of 1 to {max_size} "
-                "members.",
-                protects=f"everything about a {group}: its members and their attributes, their "
-                "number, and its own attributes",
-                public=(
-                    f"the number of {group_table} kept",
-                    f"the maximum size, {max_size}",
-                    domain,
-                ),
-            )
-        where = "" if derived else f", where no attribute of a {group} is computed from them"
-        kept = ", except attributes derived from its members" if derived else ""
-        public = ", except those derived from its members" if derived else ""
-        return UnitTerms(
-            unit=self,
-            name=member,
-            neighbours=f"Replace the attributes of one {member} in place{where}; every {group} "
-            f"keeps its size and its own attributes{kept}.",
-            protects=f"the attributes of one {member}",
-            public=(
-                f"the number of {group_table} kept",
-                f"the number of {individual_table}",
-                f"the size of every {group}",
-                *((f"the role of every {member}",) if roles else ()),
-                f"the own attributes of every {group}{public}",
-                f"the maximum size, {max_size}",
-                domain,
-            ),
+    >>> Neighbours.parse(None, unit=Unit.GROUP), Neighbours.parse("replace", unit=Unit.GROUP)
+    (<Neighbours.ADD_REMOVE: 'add-remove'>, <Neighbours.REPLACE: 'replace'>)
+    >>> Neighbours.IN_PLACE.unit
+    <Unit.INDIVIDUAL: 'individual'>
+    """
+
+    ADD_REMOVE = "add-remove"
+    """One whole group more or less."""
+    REPLACE = "replace"
+    """One whole group by another."""
+    IN_PLACE = "in-place"
+    """One member's attributes by others."""
+
+    @property
+    def unit(self) -> Unit:
+        """Whom it protects."""
+        return Unit.INDIVIDUAL if self is Neighbours.IN_PLACE else Unit.GROUP
+
+    @classmethod
+    def parse(cls, text: str | None, *, unit: Unit) -> Neighbours:
+        """The neighbours a user names; by default one whole group more or less."""
+        if text is None:
+            return cls.IN_PLACE if unit is Unit.INDIVIDUAL else cls.ADD_REMOVE
+        known = [one for one in cls if one.unit is unit]
+        if text in known:
+            return cls(text)
+        choices = " or ".join(repr(one.value) for one in known)
+        raise KinfolkError(
+            f"neighbours is {text!r}. With the {unit.value} as the unit, it can be {choices}."
         )
 
 
 @dataclass(frozen=True, kw_only=True)
-class UnitTerms:
-    """A unit in the words of one schema: what a certificate prints.
+class Wording:
+    """A guarantee in the words of one schema: what a certificate prints.
 
-    >>> terms = Unit.parse("person").within(max_size=9)
-    >>> terms.name, terms.protects
+    >>> from kinfolk.datasets import load_schema
+    >>> wording = Wording.of(load_schema("acs-red"), Neighbours.IN_PLACE)
+    >>> wording.name, wording.protects
     ('person', 'the attributes of one person')
     """
 
-    unit: Unit
-    """The unit."""
     name: str
-    """What the schema calls it."""
+    """What the schema calls the unit."""
     neighbours: str
     """The change that the guarantee hides."""
     protects: str
     """What is protected."""
     public: tuple[str, ...]
     """What is treated as public: the guarantee says nothing about it."""
-    unprotected: tuple[str, ...] = ()
-    """What a reader might take to be protected and is not; said where the paper's claim is used."""
+
+    @classmethod
+    def of(cls, schema: Schema, neighbours: Neighbours, *, derived: bool = True) -> Wording:
+        """The words for a schema, made from what its sensitivities are made from.
+
+        `derived` says whether a group's attributes that are computed from its members are taken to
+        change with them. Without it, the promise is for changes that leave them as they are.
+        """
+        tables = schema.table_names
+        # Without a group table every row stands for itself.
+        flat = schema.group is None
+        group_table, member_table = tables[0], tables[-1]
+        group, member = singular(group_table), singular(member_table)
+        if flat and neighbours is Neighbours.IN_PLACE:
+            return cls(
+                name=member,
+                neighbours=f"Replace the attributes of one {member} by others.",
+                protects=f"the attributes of one {member}",
+                public=(f"the number of {member_table}", _DOMAIN),
+            )
+        if neighbours.unit is Unit.GROUP:
+            return _of_groups(schema, neighbours, group, group_table)
+        computed = derived and any(one.derived for one in schema.group_attributes.values())
+        where = "" if derived else f", where no attribute of a {group} is computed from them"
+        kept = ", except attributes derived from its members" if computed else ""
+        public = ", except those derived from its members" if computed else ""
+        return cls(
+            name=member,
+            neighbours=f"Replace the attributes of one {member} in place{where}; every {group} "
+            f"keeps its size and its own attributes{kept}.",
+            protects=f"the attributes of one {member}",
+            public=(
+                f"the number of {group_table} kept",
+                f"the number of {member_table}",
+                f"the size of every {group}",
+                *((f"the role of every {member}",) if schema.roles is not None else ()),
+                f"the own attributes of every {group}{public}",
+                f"the maximum size, {schema.size_limit}",
+                _DOMAIN,
+            ),
+        )
+
+
+_DOMAIN = "the domain: every attribute and the values it can take"
+
+
+def _of_groups(schema: Schema, neighbours: Neighbours, group: str, table: str) -> Wording:
+    """For a whole group: one that cleaning drops counts for as much as any other."""
+    losses = dropped(schema)
+    dropping = f", whether it is kept or dropped ({'; '.join(losses)})" if losses else ""
+    if neighbours is Neighbours.ADD_REMOVE:
+        change = f"Add or remove one whole {group} of any kind{dropping}."
+        numbers: tuple[str, ...] = ()
+    else:
+        change = f"Replace one whole {group} by any other {group}{dropping}."
+        all_kept = "" if losses else ", all of which are kept"
+        numbers = (f"the number of {table} in the file{all_kept}",)
+    there = "that it is there, " if neighbours is Neighbours.ADD_REMOVE else ""
+    what = (
+        "its values"
+        if schema.group is None
+        else ("its members and their attributes, their number, and its own attributes")
+    )
+    limit = () if schema.group is None else (f"the maximum size, {schema.size_limit}",)
+    return Wording(
+        name=group,
+        neighbours=change,
+        protects=f"everything about a {group}: {there}{what}",
+        public=(*numbers, *limit, _DOMAIN),
+    )
+
+
+def dropped(schema: Schema) -> tuple[str, ...]:
+    """Which groups cleaning leaves out, in words; where there are none, all groups are kept.
+
+    A group without a member that it must have, or with a second one of a unique role, is not left
+    out: it is a mistake in the data, which is refused.
+
+    >>> from kinfolk.datasets import load_schema
+    >>> dropped(load_schema("acs-red"))
+    ('more than 3 members',)
+    """
+    if schema.group is None:
+        return ()
+    losses: list[str] = []
+    roles = () if schema.roles is None else tuple(schema.roles.roles.values())
+    if schema.oversize == "drop":
+        losses.append(f"more than {schema.size_limit} members")
+        if any(role.max > 1 for role in roles):
+            losses.append("more members of a role than it can have")
+    others = schema.roles is not None and schema.roles.others == "drop"
+    if others and not any(role.min for role in roles):
+        losses.append("nobody in a declared role")
+    return tuple(losses)
 
 
 def singular(table: str) -> str:

@@ -15,19 +15,18 @@ from kinfolk.models.histogram import Histogram
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
 from kinfolk.models.universe import Universe, distinct_size
-from kinfolk.privacy.amounts import from_text
 from kinfolk.privacy.certificate import FORMAT as CERTIFICATE
-from kinfolk.privacy.certificate import Certificate, check_certificate
-from kinfolk.privacy.mechanisms import mechanism_from
+from kinfolk.privacy.certificate import Certificate
 from kinfolk.release.archive import read_archive, write_archive
-from kinfolk.release.release import Release
+from kinfolk.release.digests import model_digest
+from kinfolk.release.release import PROBABILITIES, Release
 from kinfolk.release.types import types_from_json, types_to_json
+from kinfolk.release.verify import settled_groups, verify
 from kinfolk.sampling import Model
 from kinfolk.schema import Schema
 from kinfolk.schema.roles import is_whole
 
 FORMAT = "kinfolk model 1"
-PROBABILITIES = "probabilities"
 EXTRA = "extra/"
 
 MOST_COMPOSITIONS = 1_000_000
@@ -35,7 +34,6 @@ MOST_GROUPS = 10**15
 
 _FIELDS = {
     "certificate": dict,
-    "facts": dict,
     "groups": int,
     "kind": str,
     "method": str,
@@ -58,7 +56,6 @@ def save(release: Release, path: str | os.PathLike[str]) -> None:
         "method": release.method,
         "settings": dict(release.settings),
         "certificate": dict(release.certificate),
-        "facts": dict(release.facts),
     }
     extra = {f"{EXTRA}{name}": array for name, array in release.extra.items()}
     write_archive(path, header, {PROBABILITIES: model.probabilities, **extra})
@@ -95,16 +92,18 @@ def _release(header: Mapping[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> 
     probabilities = arrays.pop(PROBABILITIES, None)
     if probabilities is None or not all(name.startswith(EXTRA) for name in arrays):
         raise KinfolkError("is damaged: it does not hold the arrays that it should.")
-    _check_certificate(header["certificate"])
+    model = _model(header, schema, probabilities)
+    extra = {name.removeprefix(EXTRA): array for name, array in arrays.items()}
+    held = {PROBABILITIES: probabilities, **extra}
+    _check_certificate(header["certificate"], schema, header["groups"], held)
     return Release(
-        model=_model(header, schema, probabilities),
+        model=model,
         certificate=Certificate(header["certificate"]),
         groups=header["groups"],
         method=header["method"],
         settings=header["settings"],
         types=types_from_json(header["types"], schema),
-        extra={name.removeprefix(EXTRA): array for name, array in arrays.items()},
-        facts=header["facts"],
+        extra=extra,
     )
 
 
@@ -149,30 +148,24 @@ def _check_sums(table: npt.NDArray[Any], sums: Any) -> None:
         raise KinfolkError("is damaged: its probabilities are negative or do not add up to one.")
 
 
-def _check_certificate(certificate: Mapping[str, Any]) -> None:
-    """The certificate's arithmetic must hold; first, its numbers must be of bearable length."""
-    try:
-        if certificate["format"] != CERTIFICATE or not all(
-            isinstance(certificate[name], kind) for name, kind in _STATED.items()
-        ):
-            raise ValueError("it is of another format")
-        for name in ("rho", "spent", "torn"):
-            from_text(certificate[name])
-        for spend in certificate["spends"]:
-            rest = {key: spend[key] for key in spend if key not in _SPEND}
-            mechanism_from(rest)
-            from_text(spend["rho"])
-        wrong = check_certificate(certificate)
-    except (KinfolkError, LookupError, TypeError, ValueError, AttributeError) as error:
-        wrong = [str(error)[:120]]
+def _check_certificate(
+    certificate: dict[str, Any], schema: Schema, groups: int, arrays: Mapping[str, Any]
+) -> None:
+    """The certificate must follow from the schema, and be the one of this very model."""
+    if certificate.get("format") == "kinfolk certificate 1":
+        raise KinfolkError(
+            "was written by an earlier version of kinfolk, whose certificate does not say what "
+            "each step bought. Use it with that version, or make the release again."
+        )
+    if certificate.get("format") != CERTIFICATE:
+        raise KinfolkError("its certificate does not hold: it is of another format.")
+    wrong = verify(certificate, schema)
+    if not wrong and groups != settled_groups(certificate, schema):
+        wrong = ["its number of groups is not that of the model"]
+    if not wrong and certificate["release"].get("model") != model_digest(schema, groups, arrays):
+        wrong = ["it is the certificate of another model"]
     if wrong:
         raise KinfolkError(f"its certificate does not hold: {wrong[0]}.")
-
-
-_STATED = {"private": bool, "unit_name": str, "epsilon": float, "delta": float, "run": dict}
-"""What a release reads out of its certificate."""
-_SPEND = ("number", "step", "rho", "released")
-"""What a certificate says about a spend beside its mechanism."""
 
 
 def _shape(table: npt.NDArray[Any]) -> str:

@@ -7,6 +7,7 @@ import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,26 +16,29 @@ import numpy as np
 from kinfolk.data.frames import frame_kind
 from kinfolk.data.tables import TableLike
 from kinfolk.errors import KinfolkError
-from kinfolk.methods.method import Method, Progress, Training, silent
-from kinfolk.privacy.account import OverspendError, read_account
+from kinfolk.methods.method import Method, NothingLearntError, Progress, Training, silent
+from kinfolk.privacy.account import Account, Allotment, OverspendError, read_account
 from kinfolk.privacy.accounting import Accounting
-from kinfolk.privacy.certificate import certificate_of
-from kinfolk.privacy.curator import Curator, Promise
+from kinfolk.privacy.certificate import certificate_of, check_ledger, read_certificate
+from kinfolk.privacy.curator import Curator
+from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.opendp_bridge import opendp
-from kinfolk.privacy.paper import unit_terms
-from kinfolk.privacy.terms import Terms
-from kinfolk.queries.units import Unit, singular
+from kinfolk.queries.units import Neighbours, Unit, singular
 from kinfolk.queries.workload import Workload
+from kinfolk.release.digests import model_digest
 from kinfolk.release.interrupts import patient_interrupts
-from kinfolk.release.release import Release, checked_seed
+from kinfolk.release.release import PROBABILITIES, Release, checked_seed
 from kinfolk.release.types import column_types
+from kinfolk.release.verify import verify_plan
 from kinfolk.schema import Schema
 
 SEED = "modelling_seed"
 """Under this name a run's terms keep the seed of what comes after the noise: it is public."""
+ENOUGH = Fraction(1, 2)
+"""Of the budget: a release that has learnt from less says that it is not what was planned."""
 
 
-Ending = Literal["complete", "interrupted", "exhausted"]
+Ending = Literal["complete", "interrupted", "short"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,8 +47,10 @@ class Fitted:
 
     release: Release
     ending: Ending
-    """Interrupted by Ctrl-C; or exhausted, as steps lost in a crash were paid for all the same. The
-    release then holds what was learnt until then."""
+    """Interrupted by Ctrl-C; or short, as steps lost in a crash have used up most of the budget:
+    the release then holds what was learnt all the same."""
+    learnt: float
+    """The share of the budget whose values were released."""
     counting_seconds: float
     fitting_seconds: float
 
@@ -53,73 +59,103 @@ class Fitted:
         """The seed of everything after the noise."""
         return int(self.release.certificate["run"][SEED])
 
+    @property
+    def shortfall(self) -> str:
+        """What is said of a release that has learnt from much less than was planned."""
+        return (
+            f"only {self.learnt:.0%} of the budget was learnt from: the rest was paid for, and "
+            "lost in a crash. The release keeps its promise, and is much less accurate than "
+            "planned. Nothing more can be bought for it"
+        )
+
 
 def fit(
     schema: Schema,
     tables: Mapping[str, TableLike],
     *,
-    promise: Promise,
+    guarantee: Guarantee,
     method: Method,
     ledger: Path,
+    seed: int | None = None,
     resume: bool = False,
+    passing: bool = False,
+    beside: Path | None = None,
     progress: Progress = silent,
 ) -> Fitted:
     """Fit a model to tables, or go on with a run whose ledger is there.
 
     Guarantee: the curator's. What a resumed run has bought before it finds again in the ledger, and
-    everything that comes after the noise follows from a seed in the ledger's first line: it ends
-    where an uninterrupted run would have ended.
+    everything that comes after the noise follows from a seed in the ledger: it ends where an
+    uninterrupted run would have ended. Before anything is spent, the certificate of all that will
+    be bought has been checked.
 
+    `passing` is for a ledger that nobody will look at again: it is not bound to the data. `beside`
+    is where a certificate of the same release may stand; one that the ledger contradicts is
+    refused.
     Ctrl-C stops between two steps; the certificate is always made from the ledger on disk.
     """
     # What can be refused is refused before the data is read, which may take long.
-    Terms.promise(
-        unit=unit_terms(schema, promise.unit, promise.accounting),
-        epsilon=promise.epsilon,
-        delta=promise.delta,
-        accounting=promise.accounting,
-        private=promise.seed is None,
-    )
     if not ledger.parent.is_dir():
         raise KinfolkError(f"{ledger.parent}: there is no such folder, for the ledger. Make it.")
-    if promise.seed is None:
+    if seed is None:
         opendp()
-    run = _run(method, checked_seed(promise.seed), ledger, resume=resume)
     began = ledger.exists()
+    if began and beside is not None and beside.exists():
+        _check_beside(ledger, beside)
+    run = _run(method, guarantee, checked_seed(seed), ledger, resume=resume)
     progress("counting", 0, 1)
     start = time.perf_counter()
     curator = Curator.of_tables(
         tables,
         method.asks(Workload.of(schema)),
-        promise=promise,
+        guarantee=guarantee,
         ledger=ledger,
+        seed=seed,
         size_weighted=method.size_weighted,
         run=run,
+        resume=resume,
+        bind=not passing,
     )
     progress("counting", 1, 1)
     counted = time.perf_counter()
+    ending: Ending = "complete"
     try:
         with curator:
-            groups = curator.groups
+            verify_plan(curator, method)
             training, ending = _train(curator, method, run[SEED], progress)
+            model = training.model()
+            if ending == "complete":
+                curator.finish()
+            account, own, head = curator.account, curator.own, curator.head
+            groups = curator.groups
+            if groups is None:
+                raise NothingLearntError("how many groups there are was not bought.")
+    except NothingLearntError as error:
+        if ending == "interrupted":
+            raise KeyboardInterrupt from None
+        raise KinfolkError(f"{ledger}: {error} Nothing was written.") from None
     except BaseException:
         # A run that has not bought anything leaves nothing to resume.
-        if not began and not read_account(ledger).spends:
-            ledger.unlink()
+        if not began and not read_account(ledger).spent:
+            _remove(ledger)
         raise
+    extra = training.extra()
+    digest = model_digest(schema, groups, {PROBABILITIES: model.probabilities, **extra})
+    certificate = certificate_of(account, own, schema, head=head, release={"model": digest})
     release = Release(
-        model=training.model(),
-        certificate=certificate_of(read_account(ledger)),
+        model=model,
+        certificate=certificate,
         groups=groups,
         method=method.name,
         settings=run["settings"],
         types=column_types(schema, tables),
         frames=frame_kind(tables[schema.individual.table]),
-        extra=training.extra(),
+        extra=extra,
     )
     return Fitted(
         release=release,
         ending=ending,
+        learnt=float(_learnt(own) / guarantee.rho),
         counting_seconds=counted - start,
         fitting_seconds=time.perf_counter() - counted,
     )
@@ -132,22 +168,21 @@ def promised(
     unit: str,
     epsilon: float,
     delta: float,
+    neighbours: str | None = None,
     accounting: str | None = None,
-    seed: int | None = None,
-) -> Promise:
-    """A promise in the words of a user; the method knows the tightest accounting for itself."""
+) -> Guarantee:
+    """A guarantee in the words of a user; the method knows the tightest accounting for itself."""
     chosen = method.accounting if accounting is None else Accounting.parse(accounting)
     if chosen is Accounting.GAUSSIAN and method.accounting is not chosen:
         raise KinfolkError(
             f"accounting is 'gaussian', which covers measurements alone, and {method.name} also "
             "selects. Choose the accounting 'zcdp'."
         )
-    return Promise(
-        unit=parse_unit(schema, unit),
+    return Guarantee.of(
+        neighbours=Neighbours.parse(neighbours, unit=parse_unit(schema, unit)),
         epsilon=epsilon,
         delta=delta,
         accounting=chosen,
-        seed=checked_seed(seed),
     )
 
 
@@ -186,34 +221,69 @@ def _train(
             training.run(tell)
         except KeyboardInterrupt:
             ending = "interrupted"
-        except OverspendError:
-            # Debits that were lost in a crash stay spent, so the last steps cannot be paid. A
-            # method that overspends without such a reason has a bug.
-            if not curator.account.unreleased and not curator.account.torn:
+        except OverspendError as error:
+            # Debits that were lost in a crash stay spent. A method that overspends without such a
+            # reason has a bug.
+            if not curator.own.unreleased and not curator.own.torn:
                 raise
-            ending = "exhausted"
+            raise NothingLearntError(str(error)) from None
+    learnt = _learnt(curator.own)
+    if not learnt and ending == "interrupted":
+        raise KeyboardInterrupt
+    if not learnt:
+        raise NothingLearntError("nothing was released that could be learnt from.")
+    if ending == "complete" and learnt < ENOUGH * curator.guarantee.rho:
+        ending = "short"
     return training, ending
 
 
-def _run(method: Method, seed: int | None, ledger: Path, *, resume: bool) -> dict[str, Any]:
+def _learnt(own: Allotment) -> Fraction:
+    """What was spent on released values that say more than how many there are."""
+    return sum(
+        (one.spend.rho for one in own.releases.values() if "total" not in one.spend.bought),
+        Fraction(0),
+    )
+
+
+def _check_beside(ledger: Path, certificate: Path) -> None:
+    """A certificate that stands where the release will be knows how far its ledger was."""
+    found = read_certificate(certificate)
+    stated = found.get("ledger")
+    if not isinstance(stated, dict) or stated.get("id") != read_account(ledger).identity:
+        return
+    wrong = check_ledger(found, ledger)
+    if wrong:
+        raise KinfolkError(f"{ledger}: contradicts {certificate}: {wrong[0]}.")
+
+
+def _remove(ledger: Path) -> None:
+    """Take away a ledger that was never used, and what stands beside it."""
+    for name in (ledger.name, f"{ledger.name}.head"):
+        ledger.with_name(name).unlink(missing_ok=True)
+
+
+def _run(
+    method: Method, guarantee: Guarantee, seed: int | None, ledger: Path, *, resume: bool
+) -> dict[str, Any]:
     """What identifies a run, in JSON; a ledger that is there must be of the same run."""
     settings = json.loads(json.dumps(dict(method.settings)))
     wanted = {"method": method.name, "settings": settings}
+    fresh = {**wanted, SEED: secrets.randbits(63) if seed is None else seed}
     if not ledger.exists():
-        return {**wanted, SEED: secrets.randbits(63) if seed is None else seed}
+        return fresh
+    account = read_account(ledger)
     if not resume:
-        raise KinfolkError(
-            f"{ledger}: a run has been spending from this ledger. Resume it, or choose another "
-            "place; what was spent stays spent."
-        )
-    begun = read_account(ledger).terms.run
-    before = {"method": begun.get("method"), **dict(begun.get("settings") or {})}
-    for name, value in {"method": method.name, **settings}.items():
-        if name not in before or before[name] != value:
+        if not account.shared:
             raise KinfolkError(
-                f"{ledger}: the run was begun with {name} = {before.get(name)!r}, not {value!r}. "
-                "Resume it with the settings that it was begun with, or start in another place."
+                f"{ledger}: a run has been spending from this ledger. Resume it, or choose another "
+                "place; what was spent stays spent."
             )
+        account.check_opening(guarantee)
+        return fresh
+    begun = _begun(account, wanted, guarantee, ledger)
+    if begun is None:
+        account.check_opening(guarantee)
+        return fresh
     if not isinstance(begun.get(SEED), int):
         raise KinfolkError(f"{ledger}: is the ledger of something else. Start in another place.")
     if seed is not None and begun[SEED] != seed:
@@ -221,3 +291,29 @@ def _run(method: Method, seed: int | None, ledger: Path, *, resume: bool) -> dic
             f"{ledger}: the run was begun with the seed {begun[SEED]}, not {seed}. Use the same."
         )
     return {**wanted, SEED: begun[SEED]}
+
+
+def _begun(
+    account: Account, wanted: Mapping[str, Any], guarantee: Guarantee, ledger: Path
+) -> Mapping[str, Any] | None:
+    """The run to be resumed: the last one with these settings; None where none has begun."""
+    if not account.allotments:
+        return None
+    for one in reversed(account.allotments):
+        same = all(one.run.get(name) == value for name, value in wanted.items())
+        if same and one.guarantee == guarantee:
+            return one.run
+    old = account.last
+    before = {
+        "method": old.run.get("method"),
+        **dict(old.run.get("settings") or {}),
+        **old.guarantee.describe(),
+    }
+    after = {"method": wanted["method"], **wanted["settings"], **guarantee.describe()}
+    for name, value in after.items():
+        if name not in before or before[name] != value:
+            raise KinfolkError(
+                f"{ledger}: the run was begun with {name} = {before.get(name)!r}, not {value!r}. "
+                "Resume it with the settings that it was begun with, or start in another place."
+            )
+    return old.run

@@ -7,20 +7,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from kinfolk.errors import KinfolkError
-from kinfolk.methods.adaptive import PEOPLE_SHARE
-from kinfolk.methods.marginals import Marginals, Offer, shopping_list
+from kinfolk.methods.marginals import Marginals, allocate_budget
 from kinfolk.methods.method import Method
-from kinfolk.methods.paper import AdaptiveMethod
 from kinfolk.models.layout import Layout
 from kinfolk.models.universe import LARGEST, distinct_size, universe_size
-from kinfolk.privacy.accounting import Accounting, rho_from
-from kinfolk.privacy.charges import Charges
-from kinfolk.privacy.curator import Promise
-from kinfolk.privacy.mechanisms import round_shares, sigma_for
-from kinfolk.privacy.paper import shared_sensitivities
-from kinfolk.queries.units import Unit
+from kinfolk.privacy.guarantee import Guarantee
+from kinfolk.privacy.view import PublicView
 from kinfolk.queries.workload import FAMILIES, Workload
-from kinfolk.release.rehearsal import Expected, rehearsal_promise, rehearse
+from kinfolk.release.rehearsal import Expected, rehearse
 from kinfolk.schema import Schema
 
 
@@ -61,7 +55,7 @@ class Outlook:
 def plan(
     schema: Schema,
     method: Method,
-    promise: Promise,
+    guarantee: Guarantee,
     *,
     groups: int,
     people: int | None = None,
@@ -71,12 +65,13 @@ def plan(
 
     >>> from kinfolk.datasets import load_schema
     >>> from kinfolk.methods.paper import hpd_fixed
-    >>> promise = Promise(unit=Unit.GROUP, epsilon=1.0, delta=1e-9)
+    >>> from kinfolk.queries.units import Neighbours
+    >>> promise = Guarantee.of(neighbours=Neighbours.REPLACE, epsilon=1.0, delta=1e-9)
     >>> outlook = plan(
     ...     load_schema("acs-red"), hpd_fixed(), promise, groups=10_000, rehearsal=False
     ... )
     >>> [(family.name, family.queries, round(family.noise[1], 1)) for family in outlook.families]
-    [('Q_G', 1333, 82.8), ('Q_I', 1333, 248.3)]
+    [('Q_G', 1333, 83.2), ('Q_I', 1333, 249.5)]
     """
     if groups < 1 or (people is not None and people < groups * schema.sizes[0]):
         raise KinfolkError(
@@ -85,17 +80,16 @@ def plan(
         )
     assumed = people or round(groups * min(2.5, (schema.sizes[0] + schema.sizes[-1]) / 2))
     workload = Workload.of(schema)
-    rho = rho_from(promise.epsilon, promise.delta, accounting=promise.accounting)
     universe = universe_size(schema)
     return Outlook(
-        families=_families(workload, method, promise, rho, groups=groups, people=assumed),
-        rho=rho,
+        families=_families(workload, method, guarantee, groups=groups, people=assumed),
+        rho=guarantee.rho,
         people=assumed,
         compositions=len(schema.compositions),
         parameters=_parameters(schema, method.settings),
         universe=universe,
         explicit=distinct_size(schema) <= LARGEST,
-        expected=rehearse(schema, method, rehearsal_promise(promise), groups=groups, people=assumed)
+        expected=rehearse(schema, method, guarantee, groups=groups, people=assumed)
         if rehearsal
         else None,
     )
@@ -109,9 +103,9 @@ def _parameters(schema: Schema, settings: Mapping[str, object]) -> int | None:
 
 
 def _families(
-    workload: Workload, method: Method, promise: Promise, rho: Fraction, *, groups: int, people: int
+    workload: Workload, method: Method, guarantee: Guarantee, *, groups: int, people: int
 ) -> tuple[Family, ...]:
-    sigmas = _sigmas(workload, method, promise, rho, groups=groups, people=people)
+    sigmas = _sigmas(workload, method, guarantee, groups=groups, people=people)
     found: list[Family] = []
     for level, relation in dict.fromkeys((b.level, b.relation) for b in workload.blocks):
         blocks = [
@@ -133,50 +127,20 @@ def _families(
 
 
 def _sigmas(
-    workload: Workload, method: Method, promise: Promise, rho: Fraction, *, groups: int, people: int
+    workload: Workload, method: Method, guarantee: Guarantee, *, groups: int, people: int
 ) -> list[float | None]:
     """For each block, the noise of a measurement as the method plans it, if it does."""
-    if isinstance(method, Marginals):
-        return _marginal_sigmas(workload, method, promise, rho, groups=groups, people=people)
-    if not isinstance(method, AdaptiveMethod):
-        return [None] * len(workload.blocks)
-    if promise.unit is Unit.GROUP:
-        rho -= rho * PEOPLE_SHARE
-    loop = method.loop
-    shares = round_shares(rho, rounds=loop.rounds, alpha=loop.alpha, accounting=promise.accounting)
-    bounds = Charges(workload, promise.unit, promise.accounting).alone
-    shared: Mapping[str, Fraction] = {}
-    if promise.accounting is Accounting.PAPER:
-        shared = shared_sensitivities(workload, bounds, groups=groups, people=people)
-    singles = [
-        shared.get(block.level, Fraction(bound.single))
-        for block, bound in zip(workload.blocks, bounds, strict=True)
-    ]
-    known = {one: sigma_for(shares.measure, squared_sensitivity=one**2) for one in set(singles)}
-    return [known[one] for one in singles]
-
-
-def _marginal_sigmas(
-    workload: Workload,
-    method: Marginals,
-    promise: Promise,
-    rho: Fraction,
-    *,
-    groups: int,
-    people: int,
-) -> list[float | None]:
-    """The same for whole marginals; None where those of the workload are too noisy to be bought."""
     asked = method.asks(workload)
-    offer = Offer.planned(
-        asked,
-        unit=promise.unit,
-        rho=rho,
-        accounting=promise.accounting,
-        groups=groups,
-        people=people,
+    view = PublicView.of(
+        asked, guarantee, size_weighted=method.size_weighted, groups=groups, people=people
     )
-    levels: dict[str, float] = {}
-    for one in shopping_list(offer):
-        bought = {asked.blocks[at].level for at in one.blocks if at < len(workload.blocks)}
-        levels |= dict.fromkeys(bought, offer.sigma(one))
-    return [levels.get(block.level) for block in workload.blocks]
+    if isinstance(method, Marginals):
+        levels: dict[str, float] = {}
+        for one in allocate_budget(view).values():
+            bought = {asked.blocks[at].level for at in one.blocks if at < len(workload.blocks)}
+            levels |= dict.fromkeys(bought, one.sigma(view))
+        return [levels.get(block.level) for block in workload.blocks]
+    rho = next((step.rho for step in method.steps(view) if step.key.startswith("measure ")), None)
+    if rho is None:
+        return [None] * len(workload.blocks)
+    return [view.measure_query(start, rho=rho).mechanism.noise for start in workload.offsets[:-1]]

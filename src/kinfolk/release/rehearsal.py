@@ -6,6 +6,7 @@ in a real run: tables are encoded and counted, steps are bought from a curator, 
 
 from __future__ import annotations
 
+import contextlib
 import resource
 import sys
 import tempfile
@@ -21,7 +22,8 @@ from kinfolk.errors import KinfolkError
 from kinfolk.methods.method import Method
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
-from kinfolk.privacy.curator import Curator, Promise
+from kinfolk.privacy.curator import Curator
+from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.opendp_bridge import opendp
 from kinfolk.queries.workload import Workload
 from kinfolk.sampling import sample_encoded
@@ -79,12 +81,12 @@ class _Watch:
 
 
 def rehearse(
-    schema: Schema, method: Method, promise: Promise, *, groups: int, people: int
+    schema: Schema, method: Method, guarantee: Guarantee, *, groups: int, people: int
 ) -> Expected:
     """Run a method for a moment, and work out what it takes with so many groups and people."""
     few, many = min(FEW, groups), min(MANY, groups)
     workload = method.asks(Workload.of(schema))
-    watch = _Watch()
+    watch, seed = _Watch(), _seed()
     with tempfile.TemporaryDirectory(prefix="kinfolk-") as folder:
 
         def counted(number: int) -> tuple[Curator, float]:
@@ -93,9 +95,11 @@ def rehearse(
             curator = Curator.of_tables(
                 tables,
                 workload,
-                promise=promise,
+                guarantee=guarantee,
                 ledger=Path(folder) / f"{time.monotonic_ns()}.jsonl",
+                seed=seed,
                 size_weighted=method.size_weighted,
+                bind=False,
             )
             return curator, time.perf_counter() - start
 
@@ -106,10 +110,8 @@ def rehearse(
         curator, most = counted(many)
         with curator:
             training = method.start(curator, rng=np.random.default_rng(1))
-            try:
+            with contextlib.suppress(_Enough):
                 training.run(watch)
-            except _Enough:
-                training.model()
     slope = max(most - least, 0.0) / max(many - few, 1)
     more = max(people - people * many // groups, 0)
     return Expected(
@@ -119,13 +121,13 @@ def rehearse(
     )
 
 
-def rehearsal_promise(promise: Promise) -> Promise:
-    """The same promise, with noise as it will be; from a seed where opendp is not installed."""
+def _seed() -> int | None:
+    """None, for noise as it will be; a seed where opendp is not installed."""
     try:
         opendp()
     except KinfolkError:
-        return Promise(**{**vars(promise), "seed": 1})
-    return promise
+        return 1
+    return None
 
 
 def _made_up(schema: Schema, groups: int) -> dict[str, Any]:

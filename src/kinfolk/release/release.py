@@ -17,6 +17,8 @@ from kinfolk.data.frames import to_frame
 from kinfolk.errors import KinfolkError
 from kinfolk.notebook import show
 from kinfolk.privacy.certificate import NOT_PRIVATE, certificate_rows
+from kinfolk.privacy.durable import replace as write_whole
+from kinfolk.release.digests import file_digest
 from kinfolk.release.types import Types
 from kinfolk.sampling import Model, Written, sample_encoded, write_sample
 from kinfolk.sampling.drawing import check_groups, schema_of
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 CERTIFICATE = "privacy.json"
 """What the certificate is called beside the tables."""
+PROBABILITIES = "probabilities"
+"""What a model's own array is called."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -55,7 +59,7 @@ class Release:
     certificate: Mapping[str, Any]
     """What was promised, to whom, and how it was spent."""
     groups: int
-    """How many groups the data had, which is public: as many are drawn by default."""
+    """How many groups are drawn by default: as many as the data has, as far as is released."""
     method: str
     """The method's name."""
     settings: Mapping[str, Any]
@@ -66,8 +70,6 @@ class Release:
     """The kind of tables that `sample` makes: those that were given, where any were."""
     extra: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     """More arrays that belong to the model, all released."""
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    """More about the model, as JSON, all released."""
 
     @property
     def schema(self) -> Schema:
@@ -114,10 +116,10 @@ class Release:
             progress=progress,
             types=self.types,
         )
-        path = Path(directory) / CERTIFICATE
-        partial = path.with_name(path.name + ".partial")
-        partial.write_text(json.dumps(self.certificate, indent=2) + "\n", encoding="utf-8")
-        partial.replace(path)
+        tables = {path.name: file_digest(path) for path in written.paths.values()}
+        stated = {**self.certificate, "release": {**self.certificate["release"], "tables": tables}}
+        text = json.dumps(stated, indent=2) + "\n"
+        write_whole(Path(directory) / CERTIFICATE, text.encode(), mode=0o666)
         return written
 
     def answer(self, asked: Workload | str | Sequence[str | Question]) -> Answers:

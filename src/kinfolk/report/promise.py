@@ -84,7 +84,8 @@ def _facts(certificate: Mapping[str, Any]) -> Html:
         [
             ("Epsilon and delta", f"{certificate['epsilon']:g} and {certificate['delta']:.3g}"),
             ("For one", certificate["unit_name"]),
-            ("What may differ", certificate["neighbours"]),
+            ("What may differ", f"{certificate['difference']} ({certificate['neighbours']})"),
+            *((("Warning", tag("strong", one))) for one in certificate["warnings"]),
             *(lost if unprotected else ()),
             ("Treated as public", tag("ul", *(tag("li", one) for one in certificate["public"]))),
             (

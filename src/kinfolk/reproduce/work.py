@@ -13,9 +13,10 @@ import numba
 import numpy as np
 
 from kinfolk.evaluation.errors import shares
-from kinfolk.privacy.curator import Curator, Promise
+from kinfolk.privacy.curator import Curator
+from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.queries.counting import Counter
-from kinfolk.queries.units import Unit
+from kinfolk.queries.units import Neighbours
 from kinfolk.reproduce.dataset import Dataset
 from kinfolk.reproduce.grid import Grid, Run
 from kinfolk.sampling import sample
@@ -48,17 +49,21 @@ def perform(grid: Grid, dataset: Dataset, run: Run, *, scratch: Path) -> Result:
     """
     start = time.perf_counter()
     counter = dataset.counters[run.queries]
-    promise = Promise(
-        unit=Unit.INDIVIDUAL,
+    guarantee = Guarantee.of(
+        neighbours=Neighbours.IN_PLACE,
         epsilon=run.epsilon,
         delta=dataset.delta,
         accounting=grid.accounting,
-        seed=run.randomness,
     )
     rng = np.random.default_rng([run.randomness, 0])
     with (
         tempfile.TemporaryDirectory(dir=scratch) as folder,
-        Curator(counter, promise=promise, ledger=Path(folder) / "ledger.jsonl") as curator,
+        Curator(
+            counter,
+            guarantee=guarantee,
+            ledger=Path(folder) / "ledger.jsonl",
+            seed=run.randomness,
+        ) as curator,
     ):
         training = grid.method(run).start(curator, rng=rng)
         training.run()

@@ -1,0 +1,277 @@
+"""The curator's public view: what can be bought, and what it costs. No data is needed for it.
+
+The curator prices what it sells here; `plan` and the methods look here before anything is bought;
+and whoever checks a certificate prices every step again from the schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kinfolk.errors import KinfolkError
+from kinfolk.privacy.accounting import Accounting
+from kinfolk.privacy.charges import Charges
+from kinfolk.privacy.guarantee import Guarantee
+from kinfolk.privacy.mechanisms import Exponential, Gaussian, Mechanism
+from kinfolk.privacy.paper import shared_sensitivities
+from kinfolk.queries.naming import block_from, describe_block
+from kinfolk.queries.sensitivity import WEIGHT_SCALE, workload_weights
+from kinfolk.queries.units import Neighbours, Unit, dropped
+from kinfolk.queries.workload import Block, Workload
+from kinfolk.schema import Schema
+
+Ints = npt.NDArray[np.int64]
+
+GROUPS = "groups"
+PEOPLE = "people"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Purchase:
+    """Something that can be bought: what it touches, and the noise that it gets."""
+
+    mechanism: Mechanism
+    """The noise, and the sensitivity that it is for."""
+    bought: Mapping[str, Any]
+    """What it touches, in the words of the schema: JSON."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublicView:
+    """Everything about a curator that is public before it sells anything.
+
+    >>> from kinfolk.datasets import load_schema
+    >>> workload = Workload.of(load_schema("acs-red"), k=1, levels=["individual"])
+    >>> promise = Guarantee.of(neighbours=Neighbours.ADD_REMOVE, epsilon=1.0, delta=1e-9)
+    >>> view = PublicView.of(workload, promise)
+    >>> view.groups is None, round(view.measure([0], rho=promise.rho).mechanism.sigma, 1)
+    (True, 17.3)
+    """
+
+    workload: Workload
+    """What was, or will be, counted."""
+    guarantee: Guarantee
+    """What is promised, and the budget."""
+    weights: Ints
+    """(blocks, sizes + 1) what a group of each size adds: from the schema alone."""
+    charges: Charges
+    """By how much each block is charged, alone and with others."""
+    groups: int | None = None
+    """N_G, where it is public, once it was bought, or as it is assumed."""
+    people: int | None = None
+    """N_I, likewise."""
+    groups_read: int | None = None
+    """How many groups the file has, dropped ones included, where that is public."""
+
+    @classmethod
+    def of(
+        cls,
+        workload: Workload,
+        guarantee: Guarantee,
+        *,
+        size_weighted: bool = False,
+        groups: int | None = None,
+        people: int | None = None,
+    ) -> PublicView:
+        """The view of a curator to come; `groups` and `people` are what is known of them."""
+        shape = (len(workload.blocks), workload.schema.size_limit + 1)
+        weights = (
+            workload_weights(workload, guarantee.unit)
+            if size_weighted
+            else np.ones(shape, np.int64)
+        )
+        charges = Charges(workload, guarantee.neighbours, guarantee.accounting, weights=weights)
+        return cls(
+            workload=workload,
+            guarantee=guarantee,
+            weights=weights,
+            charges=charges,
+            groups=groups,
+            people=people,
+        )
+
+    @property
+    def rho(self) -> Fraction:
+        """The budget."""
+        return self.guarantee.rho
+
+    @property
+    def unit(self) -> Unit:
+        """Whom the noise protects."""
+        return self.guarantee.unit
+
+    @property
+    def accounting(self) -> Accounting:
+        """The arithmetic that the budget is spent by."""
+        return self.guarantee.accounting
+
+    @property
+    def sells_groups(self) -> bool:
+        """Whether N_G has to be bought, as it is not public."""
+        return not public_totals(self.workload.schema, self.guarantee.neighbours)[0]
+
+    @property
+    def sells_people(self) -> bool:
+        """Whether N_I has to be bought, as it is not public."""
+        return not public_totals(self.workload.schema, self.guarantee.neighbours)[1]
+
+    def settled_groups(self, noisy: int) -> int:
+        """How many groups there are taken to be, by the number that was released."""
+        # There are no more groups than in the file, where that number is public.
+        return max(1, noisy if self.groups_read is None else min(noisy, self.groups_read))
+
+    def settled_people(self, noisy: int, *, groups: int) -> int:
+        """How many people there are taken to be, by the number that was released."""
+        # A group has at least one member, and no more than the schema allows.
+        sizes = self.workload.schema.sizes
+        return min(max(noisy, groups * sizes[0]), groups * sizes[-1])
+
+    def knowing(self, *, groups: int) -> PublicView:
+        """The view once the number of groups is known."""
+        return replace(self, groups=groups)
+
+    def measure(self, blocks: Sequence[int], *, rho: Fraction | float) -> Purchase:
+        """Whole marginals, with one noise for all of them."""
+        squares = self.charges.together(blocks).l2_squared
+        return Purchase(mechanism=self._gaussian(rho, squares), bought=self._named(blocks))
+
+    def measure_query(self, query: int, *, rho: Fraction | float) -> Purchase:
+        """One query. Under the paper's accounting, it is charged like the most sensitive of all."""
+        block = self.workload.block_of(query)
+        named = self._named([block])["marginals"][0]
+        single = self._single(block)
+        return Purchase(
+            mechanism=self._gaussian(rho, single**2),
+            bought={"query": {**named, "cell": query - self.workload.offsets[block]}},
+        )
+
+    def measure_groups(self, *, rho: Fraction | float) -> Purchase:
+        """How many groups there are: one more or less, kept or dropped, changes that by one."""
+        return Purchase(mechanism=self._gaussian(rho, 1), bought={"total": GROUPS})
+
+    def measure_people(self, *, rho: Fraction | float) -> Purchase:
+        """How many people there are: a group that comes, goes or is dropped takes all its own."""
+        limit = self.workload.schema.size_limit
+        return Purchase(mechanism=self._gaussian(rho, limit**2), bought={"total": PEOPLE})
+
+    def select_query(
+        self, *, rho: Fraction | float, multipliers: Mapping[str, int] | None = None
+    ) -> Purchase:
+        """One of all queries, by how far off it is, times its level's multiplier."""
+        factors = self.factors(multipliers)
+        sensitivity = max(
+            int(factor) * self.charges.of(block).single for block, factor in enumerate(factors)
+        )
+        choice = Exponential.for_rho(rho, sensitivity=sensitivity, accounting=self.accounting)
+        bought = {"select": "query", "multipliers": dict(multipliers or {})}
+        return Purchase(mechanism=choice, bought=bought)
+
+    def factors(self, multipliers: Mapping[str, int] | None) -> Ints:
+        """(blocks,) what scores are multiplied by."""
+        given = multipliers or {}
+        factors = [int(given.get(block.level, 1)) for block in self.workload.blocks]
+        if min(factors) < 1 or max(factors) > 2**40:
+            raise KinfolkError(
+                f"multipliers are {dict(given)}. Use whole numbers from 1 to 2**40, about 10**12."
+            )
+        return np.array(factors, np.int64)
+
+    def again(self, bought: Mapping[str, Any], *, rho: Fraction) -> Purchase:
+        """The same thing for so much, priced from the schema; ValueError or LookupError if not so.
+
+        What was bought is taken from its description alone, weights included.
+        """
+        match dict(bought):
+            case {"total": "groups"}:
+                return self.measure_groups(rho=rho)
+            case {"total": "people"}:
+                return self.measure_people(rho=rho)
+            case {"select": "query", "multipliers": Mapping() as multipliers}:
+                return self.select_query(rho=rho, multipliers=multipliers)
+            case {"query": Mapping() as query}:
+                alone = self._described([query], ())
+                # The cell's number does not matter: all cells of a marginal cost the same.
+                block = alone.workload.blocks[0]
+                if not 0 <= query["cell"] < block.cells:
+                    raise ValueError("a query is not in its marginal")
+                first = next(at for at, one in enumerate(self.workload.blocks) if _same(one, block))
+                return self.measure_query(self.workload.offsets[first] + query["cell"], rho=rho)
+            case {"marginals": Sequence() as marginals, **rest}:
+                own = self._described(marginals, rest.get("weights", ()))
+                return own.measure(range(len(own.workload.blocks)), rho=rho)
+        raise ValueError(f"{str(dict(bought))[:60]} is nothing that can be bought")
+
+    def _described(self, marginals: Sequence[Any], rows: Sequence[Any]) -> PublicView:
+        """The view of a curator that has just these marginals."""
+        schema = self.workload.schema
+        blocks = tuple(block_from(schema, one) for one in marginals)
+        limit = schema.size_limit
+        weights = np.ones((len(blocks), limit + 1), np.int64)
+        known = [_row(row, limit) for row in rows]
+        for at, one in enumerate(marginals):
+            if known:
+                weights[at] = known[int(one["weights"])]
+        workload = Workload(schema=schema, blocks=blocks)
+        guarantee = self.guarantee
+        charges = Charges(workload, guarantee.neighbours, guarantee.accounting, weights=weights)
+        return replace(self, workload=workload, weights=weights, charges=charges)
+
+    def _named(self, blocks: Sequence[int]) -> dict[str, Any]:
+        """What marginals are called, and what groups of each size add to them."""
+        schema = self.workload.schema
+        named = [describe_block(schema, self.workload.blocks[at]) for at in blocks]
+        weights = self.weights[list(blocks)]
+        if (weights[:, schema.sizes.start :] == 1).all():
+            return {"marginals": named}
+        rows, which = np.unique(weights, axis=0, return_inverse=True)
+        for one, row in zip(named, which.ravel().tolist(), strict=True):
+            one["weights"] = row
+        return {"marginals": named, "weights": rows.tolist(), "unit": f"1/{WEIGHT_SCALE}"}
+
+    def _single(self, block: int) -> Fraction:
+        level = self.workload.blocks[block].level
+        return self._shared.get(level, Fraction(self.charges.of(block).single))
+
+    @cached_property
+    def _shared(self) -> Mapping[str, Fraction]:
+        if self.accounting is not Accounting.PAPER:
+            return {}
+        if self.groups is None or self.people is None:
+            raise KinfolkError("the paper's accounting needs the numbers of groups and people.")
+        return shared_sensitivities(
+            self.workload, self.charges.alone, groups=self.groups, people=self.people
+        )
+
+    def _gaussian(self, rho: Fraction | float, squares: int | Fraction) -> Gaussian:
+        return Gaussian.for_rho(rho, squared_sensitivity=squares, accounting=self.accounting)
+
+
+def public_totals(schema: Schema, neighbours: Neighbours) -> tuple[bool, bool, bool]:
+    """Whether the numbers of groups kept, of people, and of groups in the file are public."""
+    if neighbours is Neighbours.IN_PLACE:
+        return True, True, True
+    replaced = neighbours is Neighbours.REPLACE
+    return replaced and not dropped(schema), False, replaced
+
+
+def _row(row: object, limit: int) -> list[int]:
+    """What a group of each size adds, if it can be that."""
+    if (
+        not isinstance(row, list)
+        or len(row) != limit + 1
+        or not all(type(one) is int and 0 <= one <= WEIGHT_SCALE for one in row)
+    ):
+        raise ValueError("weights are not what they should be")
+    return row
+
+
+def _same(one: Block, other: Block) -> bool:
+    """Whether two blocks ask the same, however much it matters."""
+    return replace(one, weight=1.0) == replace(other, weight=1.0)

@@ -1,0 +1,73 @@
+"""Marginals by the names of their attributes: how a ledger and a certificate write them down."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kinfolk.queries.workload import FAMILIES, Block
+from kinfolk.schema import Schema
+from kinfolk.schema.names import AttributeNames
+
+PARTS = ("group", "individual", "relative")
+
+
+def describe_block(schema: Schema, block: Block) -> dict[str, Any]:
+    """A marginal in words: its level, and the names of its attributes.
+
+    >>> from kinfolk.datasets import load_schema
+    >>> from kinfolk.queries.workload import Workload
+    >>> schema = load_schema("acs-red")
+    >>> block = Workload.of(schema, k=2, attributes=["FARM", "SEX"]).blocks[0]
+    >>> describe_block(schema, block)
+    {'level': 'group', 'group': ['FARM'], 'individual': ['SEX']}
+    >>> block_from(schema, describe_block(schema, block)) == block
+    True
+    """
+    # Attributes that both tables have are told apart by the part they stand in.
+    own = [*schema.group_attributes, schema.count]
+    members = list(schema.individual_attributes)
+    named = {
+        "group": [own[position] for position in block.group],
+        "individual": [members[position] for position in block.individual],
+        "relative": [members[position] for position in block.relative],
+    }
+    relation = {} if block.relation is None else {"relation": block.relation}
+    return {
+        "level": block.level,
+        **relation,
+        **{part: names for part, names in named.items() if names},
+    }
+
+
+def block_from(schema: Schema, described: Mapping[str, Any]) -> Block:
+    """The marginal that `describe_block` wrote down; LookupError or ValueError where there is none.
+
+    Its weight in the workload is not written down, and is one.
+    """
+    level, relation = described["level"], described.get("relation")
+    if level not in FAMILIES or (level == "relation") != (relation in schema.relations):
+        raise ValueError(f"there is no level {str(level)[:40]!r} with that relation")
+    own = [*schema.group_attributes, schema.count]
+    members = list(schema.individual_attributes)
+    parts = {
+        part: tuple(names.index(str(one)) for one in described.get(part, ()))
+        for part, names in zip(PARTS, (own, members, members), strict=True)
+    }
+    for part, positions in parts.items():
+        if list(positions) != sorted(set(positions)):
+            raise ValueError(f"the {part} attributes of a marginal are out of order or repeated")
+    if bool(parts["relative"]) != (level == "relation") or not any(parts.values()):
+        raise ValueError("a marginal has too many or too few attributes")
+    named = AttributeNames(schema)
+    first = named.first_individual
+    sizes = [named.size(p) for p in parts["group"]]
+    sizes += [named.size(first + p) for p in (*parts["individual"], *parts["relative"])]
+    return Block(
+        level=level,
+        relation=relation,
+        group=parts["group"],
+        individual=parts["individual"],
+        relative=parts["relative"],
+        shape=tuple(sizes),
+    )
