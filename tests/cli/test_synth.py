@@ -167,6 +167,33 @@ def test_nothing_is_overwritten_or_spent_twice(
     assert contents(output) == before
 
 
+def test_the_ledger_of_an_earlier_version_is_no_new_budget(
+    inputs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "ledger.jsonl").write_text("{}", encoding="utf-8")
+    for more in ([], ["--resume"], ["--force"]):
+        assert synth(inputs, tmp_path / "out", *more) == 2
+        assert "an earlier version of kinfolk has spent" in capsys.readouterr().err
+
+
+def test_into_the_folder_one_is_in(
+    inputs: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    assert synth(inputs, Path()) == 0
+    assert (tmp_path / "here.ledger.jsonl").exists()
+    assert (tmp_path / "here" / "homes.csv").exists()
+
+
+def test_a_refused_run_leaves_nothing_behind(inputs: list[str], tmp_path: Path) -> None:
+    before = set(tmp_path.iterdir())
+    assert synth(inputs, tmp_path / "out", "--epsilon", "0") == 2
+    assert synth([inputs[0], "no.csv", "none.csv"], tmp_path / "out") == 2
+    assert set(tmp_path.iterdir()) == before
+
+
 def test_private_tables_are_never_overwritten(
     tmp_path: Path, inputs: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

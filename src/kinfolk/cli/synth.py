@@ -101,6 +101,7 @@ def synth(
     ledger = _ledger(shared, output, told)
     written = [output / f"{name}.{form}" for name in declared.table_names]
     results = [*written, output / CERTIFICATE, output / MODEL]
+    _check_old_ledger(output / LEDGER)
     _check_place(ledger, results, shared=shared is not None, resume=resume, force=force)
     if groups is not None and groups < 1:
         raise KinfolkError(f"--groups is {groups}. Draw at least one.")
@@ -110,10 +111,11 @@ def synth(
             f"{overwritten.pop()}: would be overwritten by its synthetic copy. "
             "Choose another folder."
         )
-    output.mkdir(parents=True, exist_ok=True)
+    ledger.parent.mkdir(parents=True, exist_ok=True)
     with stages() as show:
         fitted = _fit(declared, files, ledger, resume, output / CERTIFICATE, told, show)
         release = fitted.release
+        output.mkdir(parents=True, exist_ok=True)
         release.save(output / MODEL)
         wanted = release.groups if groups is None else groups
         drawn = release.write(
@@ -166,7 +168,9 @@ def _ledger(shared: Path | None, output: Path, told: dict[str, Any]) -> Path:
     """The ledger to draw on: beside what is written, or one that fills in what was not told."""
     if shared is None:
         required(unit=told["unit"], delta=told["delta"])
-        return output.with_name(f"{output.name}.{LEDGER}")
+        # A folder may be called `.` or `..`, beside which nothing can be written.
+        named = output if output.name not in ("", "..") else output.resolve()
+        return named.with_name(f"{named.name or 'kinfolk'}.{LEDGER}")
     from kinfolk.privacy.account import read_account
 
     account = read_account(shared)
@@ -186,6 +190,15 @@ def _ledger(shared: Path | None, output: Path, told: dict[str, Any]) -> Path:
         if told[name] is None:
             told[name] = value
     return shared
+
+
+def _check_old_ledger(ledger: Path) -> None:
+    """Earlier versions kept the ledger in the folder; a budget that is there is not begun anew."""
+    if ledger.exists():
+        raise KinfolkError(
+            f"{ledger}: a run of an earlier version of kinfolk has spent from this ledger. Finish "
+            "it with that version, or write to another place, which spends anew."
+        )
 
 
 def _check_place(
