@@ -176,6 +176,20 @@ def test_python_draws_on_it_too(ledger: Path) -> None:
     assert len(read_account(ledger).allotments) == 2
 
 
+def test_a_run_that_bought_nothing_holds_nothing(
+    inputs: list[str], ledger: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(*_: object, **__: object) -> None:
+        raise KinfolkError("the universe is too large")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("kinfolk.release.fitting._train", die)
+        assert synth(inputs, ledger, tmp_path / "one", epsilon="2") == 2
+    account = read_account(ledger)
+    assert account.remaining == account.total.rho
+    assert synth(inputs, ledger, tmp_path / "two", epsilon="2") == 0
+
+
 def test_an_unfinished_release_holds_its_part(
     inputs: list[str], ledger: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,

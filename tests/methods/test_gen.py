@@ -153,7 +153,7 @@ def test_without_the_extra_one_is_told_what_to_install(
     jax_library.cache_clear()
     monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(KinfolkError, match=r"pip install 'kinfolk\[gen\]'"):
-        hpd_gen()
+        hpd_gen().check()
 
 
 def test_jax_is_imported_late_and_quietly() -> None:

@@ -21,6 +21,7 @@ from kinfolk.privacy import (
     Ledger,
     OverspendError,
     Spend,
+    create_ledger,
     durable,
     lock,
     read_account,
@@ -320,4 +321,41 @@ def test_a_closed_ledger_and_unrecordable_values(path: Path, guarantee: Guarante
         assert ledger.release(spend, np.int64(4), private=True).value == 4
     ledger.close()
     with pytest.raises(KinfolkError, match="is closed"):
+        ledger.debit("b", _part(guarantee, 3))
+
+
+def test_a_finished_release_does_not_take_its_part_back(path: Path, guarantee: Guarantee) -> None:
+    """What it gave back may be spent: then it cannot go on, and nothing is overspent."""
+    create_ledger(path, guarantee)
+    noise = _part(guarantee, 2)
+    with Ledger(path, guarantee, run={"name": "first"}) as ledger:
+        spend = ledger.debit("a", noise)
+        ledger.finish()
+    half = promise(epsilon=0.5, delta=1e-9)
+    with Ledger(path, half, run={"name": "second"}, resume=False) as ledger:
+        ledger.debit("b", Gaussian.for_rho(half.rho, squared_sensitivity=2))
+        ledger.finish()
+    with (
+        Ledger(path, guarantee, run={"name": "first"}) as ledger,
+        pytest.raises(OverspendError, match="what it left has been taken by others"),
+    ):
+        ledger.debit("c", _part(guarantee, 4))
+    account = read_account(path)
+    assert account.spent <= account.total.rho
+    assert account.allotments[0].unreleased == [spend]
+
+
+@pytest.mark.parametrize(
+    "torn", [b'{"kind":"opened","rel', b'{"kind":"clo', b'{"kind":"resumed"', b'{"kind":"d']
+)
+def test_half_a_line_that_spends_nothing_spends_nothing(
+    path: Path, guarantee: Guarantee, torn: bytes
+) -> None:
+    with Ledger(path, guarantee) as ledger:
+        spent = ledger.debit("a", _part(guarantee, 3)).rho
+    with path.open("ab") as file:
+        file.write(torn)
+    assert read_account(path).spent == spent
+    with Ledger(path, guarantee) as ledger:
+        assert ledger.spent == spent
         ledger.debit("b", _part(guarantee, 3))

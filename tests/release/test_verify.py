@@ -297,3 +297,21 @@ def test_nothing_is_spent_where_the_promise_would_be_refused(tmp_path: Path) -> 
         assert load(tmp_path / "model.kinfolk").certificate["delta"] == delta
     paths = written(tmp_path, homes(60))
     assert verify(plain(released(tables=paths).certificate), HOMES) == []
+
+
+def test_a_release_is_checked_without_what_made_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever checks a release of HPD-Gen needs no JAX."""
+    maker = Synthesizer(
+        HOMES, unit="group", epsilon=1.0, delta=1e-6, method="hpd-gen", rounds=2, components=5,
+        hidden=[4], noise_size=2, max_iterations=2,
+    ).fit(homes())  # fmt: skip
+
+    def missing() -> None:
+        raise KinfolkError("JAX is not installed")
+
+    monkeypatch.setattr("kinfolk.methods.paper.jax_library", missing)
+    assert verify(plain(maker.certificate), HOMES) == []
+    with pytest.raises(KinfolkError, match="JAX is not installed"):
+        Synthesizer(HOMES, unit="group", epsilon=1.0, delta=1e-6, method="hpd-gen").fit(
+            {"homes": "no.csv", "people": "none.csv"}
+        )

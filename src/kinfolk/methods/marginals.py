@@ -102,6 +102,9 @@ class Marginals:
         """Weights make a whole group as cheap to protect as one member."""
         return True
 
+    def check(self) -> None:
+        """Nothing can be missing."""
+
     def asks(self, workload: Workload) -> Workload:
         """All orders are counted; which are bought depends on how many groups there are.
 

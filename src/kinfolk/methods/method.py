@@ -120,6 +120,9 @@ class Method(Protocol):
     def size_weighted(self) -> bool:
         """Whether groups count by weights of their size, where a unit can move whole ones."""
 
+    def check(self) -> None:
+        """Refuse where something is missing that it needs, before any data is read."""
+
     def asks(self, workload: Workload) -> Workload:
         """What the curator should count, for a workload that the model is to answer."""
 

@@ -44,6 +44,8 @@ class AdaptiveMethod:
     """Makes the learner."""
     learner: Mapping[str, Any]
     """What the learner was told."""
+    needs: Callable[[], object] = field(default=lambda: None, repr=False)
+    """Raises where a library is missing that the learner needs."""
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -63,6 +65,10 @@ class AdaptiveMethod:
     def asks(self, workload: Workload) -> Workload:
         """The workload as it is."""
         return workload
+
+    def check(self) -> None:
+        """Refuse where a library is missing."""
+        self.needs()
 
     def steps(self, view: PublicView) -> list[Step]:
         """What it will buy, round by round."""
@@ -109,13 +115,12 @@ def hpd_fixed(*, rounds: int = 100, alpha: float = 0.67, **settings: Any) -> Ada
 def hpd_gen(*, rounds: int = 100, alpha: float = 0.67, **settings: Any) -> AdaptiveMethod:
     """HPD-Gen; see `GenSettings`. Needs the extra `kinfolk[gen]`."""
     told = GenSettings(**settings)
-    # Better now than after the data was counted.
-    jax_library()
     return AdaptiveMethod(
         name="hpd-gen",
         loop=AdaptiveMeasurements(rounds=rounds, alpha=alpha),
         make=lambda workload, rng: HPDGen(workload, rounds=rounds, rng=rng, settings=told),
         learner={**asdict(told), "hidden": list(told.hidden)},
+        needs=jax_library,
     )
 
 

@@ -224,6 +224,17 @@ class Account:
         self.allotments.append(allotment)
         self.active = allotment
 
+    def reopen(self, own: Allotment) -> None:
+        """Go on with a release; one that was finished must find its part still there."""
+        if own.closed and own.remaining > self.remaining:
+            raise OverspendError(
+                f"release {own.number} was finished, and what it left has been taken by others: "
+                f"{float(self.remaining):.6g} of rho is there, and it would need "
+                f"{float(own.remaining):.6g}."
+            )
+        own.closed = False
+        self.active = own
+
     def could_be_torn(self, torn: bytes) -> Fraction:
         """The most that half a line can have spent: all that is left, where it does not say."""
         text = torn_spend(torn) if torn else None
@@ -333,7 +344,7 @@ def _apply(account: Account, entry: Mapping[str, Any]) -> None:
                 raise KinfolkError("its value comes from a seed, and the header promises privacy.")
             own.add_release(Released(spend=spend, value=entry["value"]))
         case "resumed":
-            own.closed = False
+            account.reopen(own)
         case "closed":
             own.closed = True
         case "torn":

@@ -26,6 +26,8 @@ START = "0" * 64
 
 _SEAL = re.compile(rb',"check":"([0-9a-f]{64})"\}')
 _SEAL_LENGTH = len(',"check":""}') + 64
+_NO_SPENDS = (b"released", b"opened", b"resumed", b"closed", b"data")
+"""Kinds of lines that spend nothing."""
 _HALF_SPEND = re.compile(rb'\{"kind":"spend","rho":"([0-9]{1,200}/[0-9]{1,200})"')
 
 
@@ -157,9 +159,10 @@ def torn_spend(torn: bytes) -> str | None:
     >>> torn_spend(b'{"kind":"spend","rho":"1'), torn_spend(b'{"kind":"relea')
     ('', None)
     """
-    start = b'{"kind":"released"'
-    if len(torn) > len(b'{"kind":"') and torn[: len(start)] == start[: len(torn)]:
-        return None
+    for kind in _NO_SPENDS:
+        start = b'{"kind":"' + kind + b'"'
+        if len(torn) > len(b'{"kind":"') and torn[: len(start)] == start[: len(torn)]:
+            return None
     legible = _HALF_SPEND.match(torn)
     return legible.group(1).decode("ascii") if legible else ""
 

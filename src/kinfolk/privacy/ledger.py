@@ -135,11 +135,14 @@ class Ledger:
             self._seen = self._look()
             if chain.torn:
                 self._clear_away(chain.torn)
-            self._check_data(data)
+            digest = self._digest(data)
             self.own = self._begin(
                 guarantee, private=private, run=json.loads(json.dumps(dict(run or {}))),
                 resume=resume,
             )  # fmt: skip
+            if digest is not None and self._account.data is None:
+                self._append({"kind": "data", "digest": digest})
+                self._account.data = digest
         except BaseException:
             self.close()
             raise
@@ -188,8 +191,8 @@ class Ledger:
             spend = self.own.next_spend(key, mechanism, plain)
             self.own.check_spend(spend)
             if self._account.active is not self.own or self.own.closed:
+                self._account.reopen(self.own)
                 self._append({"kind": "resumed", "release": self.own.number})
-                self._account.active, self.own.closed = self.own, False
             # torn_spend() reads the kind and the amount off the start of a half-written line.
             entry = {
                 "kind": "spend",
@@ -305,20 +308,18 @@ class Ledger:
             "spent here stays spent."
         )
 
-    def _check_data(self, digest: Callable[[bytes], str] | None) -> None:
-        """Refuse other data than the ledger's; the first data it meets is the ledger's."""
-        if digest is None:
-            return
-        found = digest(bytes.fromhex(self._account.key))
-        if self._account.data is None:
-            self._append({"kind": "data", "digest": found})
-            self._account.data = found
-        elif self._account.data != found:
+    def _digest(self, make: Callable[[bytes], str] | None) -> str | None:
+        """The digest of the data; other data than the ledger's is refused."""
+        if make is None:
+            return None
+        found = make(bytes.fromhex(self._account.key))
+        if self._account.data not in (None, found):
             raise KinfolkError(
                 f"{self._path.name} is the ledger of other data. A budget is for one dataset, "
                 "which has to be given as it was the first time: the same files, or the same "
                 "tables in memory. Use its own ledger, or begin another."
             )
+        return found
 
     def _clear_away(self, torn: bytes) -> None:
         """Count half a line, and put its record in its place."""

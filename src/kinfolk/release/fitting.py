@@ -19,7 +19,12 @@ from kinfolk.errors import KinfolkError
 from kinfolk.methods.method import Method, NothingLearntError, Progress, Training, silent
 from kinfolk.privacy.account import Account, Allotment, OverspendError, read_account
 from kinfolk.privacy.accounting import Accounting
-from kinfolk.privacy.certificate import certificate_of, check_ledger, read_certificate
+from kinfolk.privacy.certificate import (
+    certificate_of,
+    check_certificate,
+    check_ledger,
+    read_certificate,
+)
 from kinfolk.privacy.curator import Curator
 from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.opendp_bridge import opendp
@@ -97,6 +102,7 @@ def fit(
     # What can be refused is refused before the data is read, which may take long.
     if not ledger.parent.is_dir():
         raise KinfolkError(f"{ledger.parent}: there is no such folder, for the ledger. Make it.")
+    method.check()
     if seed is None:
         opendp()
     began = ledger.exists()
@@ -121,10 +127,16 @@ def fit(
     ending: Ending = "complete"
     try:
         with curator:
-            verify_plan(curator, method)
-            training, ending = _train(curator, method, run[SEED], progress)
-            model = training.model()
-            if ending == "complete":
+            try:
+                verify_plan(curator, method)
+                training, ending = _train(curator, method, run[SEED], progress)
+                model = training.model()
+            except BaseException:
+                # What a run that has bought nothing was to have is there for others again.
+                if not curator.spent:
+                    curator.finish()
+                raise
+            if ending != "interrupted":
                 curator.finish()
             account, own, head = curator.account, curator.own, curator.head
             groups = curator.groups
@@ -248,8 +260,8 @@ def _learnt(own: Allotment) -> Fraction:
 def _check_beside(ledger: Path, certificate: Path) -> None:
     """A certificate that stands where the release will be knows how far its ledger was."""
     found = read_certificate(certificate)
-    stated = found.get("ledger")
-    if not isinstance(stated, dict) or stated.get("id") != read_account(ledger).identity:
+    # One that does not hold by itself contradicts nothing.
+    if check_certificate(found) or found["ledger"]["id"] != read_account(ledger).identity:
         return
     wrong = check_ledger(found, ledger)
     if wrong:
