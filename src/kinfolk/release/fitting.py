@@ -96,8 +96,7 @@ def fit(
 
     `passing` is for a ledger that nobody will look at again: it is not bound to the data. `beside`
     is where a certificate of the same release may stand; one that the ledger contradicts is
-    refused.
-    Ctrl-C stops between two steps; the certificate is always made from the ledger on disk.
+    refused. Ctrl-C stops between two steps; the certificate says what the ledger has on disk.
     """
     # What can be refused is refused before the data is read, which may take long.
     if not ledger.parent.is_dir():
