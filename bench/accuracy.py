@@ -38,9 +38,9 @@ from kinfolk.models.hpd import HPD
 from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.curator import Curator
 from kinfolk.privacy.guarantee import Guarantee
+from kinfolk.privacy.sensitivity import workload_weights
+from kinfolk.privacy.unit import Neighbours
 from kinfolk.queries.counting import Counter
-from kinfolk.queries.sensitivity import workload_weights
-from kinfolk.queries.units import Neighbours
 from kinfolk.queries.workload import Workload
 from kinfolk.sampling import sample
 from kinfolk.schema import Schema

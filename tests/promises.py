@@ -6,7 +6,7 @@ from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.certificate import Certificate, certificate_of
 from kinfolk.privacy.curator import Curator
 from kinfolk.privacy.guarantee import Guarantee
-from kinfolk.queries.units import Neighbours
+from kinfolk.privacy.unit import Neighbours
 
 ADD_REMOVE, REPLACE, IN_PLACE = Neighbours
 

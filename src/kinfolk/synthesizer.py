@@ -12,10 +12,11 @@ from kinfolk.data.tables import TableLike
 from kinfolk.errors import KinfolkError
 from kinfolk.methods.method import Method, Progress, silent
 from kinfolk.methods.registry import method_named
-from kinfolk.queries.units import Unit, singular
+from kinfolk.privacy.unit import Unit
 from kinfolk.release.fitting import fit, promised
 from kinfolk.release.release import Release, checked_seed
 from kinfolk.schema import Schema
+from kinfolk.schema.words import singular
 
 
 class Synthesizer:

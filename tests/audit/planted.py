@@ -12,9 +12,9 @@ import pytest
 from kinfolk.privacy import charges, curator, ledger, mechanisms
 from kinfolk.privacy.account import Spend
 from kinfolk.privacy.mechanisms import Gaussian, Mechanism
+from kinfolk.privacy.sensitivity import Sensitivity, workload_sensitivities
+from kinfolk.privacy.unit import Neighbours
 from kinfolk.queries import counting
-from kinfolk.queries.sensitivity import Sensitivity, workload_sensitivities
-from kinfolk.queries.units import Neighbours
 from kinfolk.queries.workload import Workload
 
 

@@ -17,8 +17,8 @@ from kinfolk.errors import KinfolkError
 from kinfolk.privacy.account import read_account
 from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.guarantee import Guarantee
-from kinfolk.queries.sensitivity import workload_sensitivities
-from kinfolk.queries.units import Neighbours
+from kinfolk.privacy.sensitivity import workload_sensitivities
+from kinfolk.privacy.unit import Neighbours
 
 CERTAIN = 1 - 1e-6
 """A correct program fails one of these tests once in a million runs at most."""

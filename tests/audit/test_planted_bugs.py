@@ -31,7 +31,7 @@ from audit.planted import (
     trust_the_paper,
 )
 from kinfolk.audit import Verdict, audit
-from kinfolk.queries.units import Neighbours
+from kinfolk.privacy.unit import Neighbours
 
 Bug = Callable[[pytest.MonkeyPatch], None]
 ADDED, REPLACED, IN_PLACE = Neighbours

@@ -25,8 +25,8 @@ from kinfolk.audit.whole import Whole, default_run, dropped_run, town_plan
 from kinfolk.data.encode import encode
 from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.guarantee import Guarantee
+from kinfolk.privacy.unit import Neighbours
 from kinfolk.queries.counting import Counter
-from kinfolk.queries.units import Neighbours
 from kinfolk.queries.workload import Workload
 
 WHOLE = [Neighbours.ADD_REMOVE, Neighbours.REPLACE]

@@ -12,7 +12,7 @@ from kinfolk.datasets import load_schema, schema_text
 from kinfolk.methods.marginals import Marginals
 from kinfolk.methods.method import Method
 from kinfolk.methods.paper import hpd_fixed, mwem
-from kinfolk.queries.units import Unit
+from kinfolk.privacy.unit import Unit
 from kinfolk.queries.workload import FAMILIES
 from kinfolk.release.planning import plan
 from kinfolk.release.rehearsal import _Enough, _Watch

@@ -15,9 +15,9 @@ from kinfolk.methods.explicit import MWEM, PEP
 from kinfolk.methods.fixed import FixedSettings, HPDFixed
 from kinfolk.privacy.certificate import check_certificate
 from kinfolk.privacy.curator import Curator
+from kinfolk.privacy.sensitivity import workload_weights
+from kinfolk.privacy.unit import Neighbours
 from kinfolk.queries.counting import Counter, count
-from kinfolk.queries.sensitivity import workload_weights
-from kinfolk.queries.units import Neighbours
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
 from promises import IN_PLACE, REPLACE, certified, promise

@@ -23,11 +23,11 @@ from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.certificate import check_certificate
 from kinfolk.privacy.charges import Charges
 from kinfolk.privacy.curator import Curator
+from kinfolk.privacy.sensitivity import twins, workload_weights
+from kinfolk.privacy.unit import Neighbours
 from kinfolk.privacy.view import PublicView
 from kinfolk.queries.counting import Counter, count
 from kinfolk.queries.orders import order_of, with_lower_orders
-from kinfolk.queries.sensitivity import twins, workload_weights
-from kinfolk.queries.units import Neighbours
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
 from promises import IN_PLACE, REPLACE, certified, promise

@@ -16,8 +16,8 @@ from kinfolk.models.engine import chunks
 from kinfolk.models.engine.selection import Selection
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
-from kinfolk.queries.sensitivity import workload_weights
-from kinfolk.queries.units import Unit
+from kinfolk.privacy.sensitivity import workload_weights
+from kinfolk.privacy.unit import Unit
 from kinfolk.queries.workload import Query, Workload
 from kinfolk.schema import Attribute, Categorical, Schema
 from obvious import group_matches, matches, relation_count

@@ -13,8 +13,8 @@ from kinfolk.models.engine.plan import Plan
 from kinfolk.models.engine.selection import Selection
 from kinfolk.models.hpd import HPD, Questions
 from kinfolk.models.layout import Layout
-from kinfolk.queries.sensitivity import workload_weights
-from kinfolk.queries.units import Unit
+from kinfolk.privacy.sensitivity import workload_weights
+from kinfolk.privacy.unit import Unit
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
 

@@ -26,8 +26,8 @@ from kinfolk.privacy.curator import Curator
 from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.mechanisms import Mechanism
 from kinfolk.privacy.opendp_bridge import gaussian_measurement, noisy_max_measurement
+from kinfolk.privacy.unit import Neighbours
 from kinfolk.queries.counting import Counter
-from kinfolk.queries.units import Neighbours
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
 

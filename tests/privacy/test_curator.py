@@ -18,9 +18,9 @@ from kinfolk.privacy import OverspendError
 from kinfolk.privacy.certificate import check_certificate
 from kinfolk.privacy.curator import Curator
 from kinfolk.privacy.mechanisms import Exponential, Gaussian
+from kinfolk.privacy.sensitivity import twins, workload_weights
+from kinfolk.privacy.unit import Neighbours
 from kinfolk.queries.counting import Counter, count
-from kinfolk.queries.sensitivity import twins, workload_weights
-from kinfolk.queries.units import Neighbours
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
 from promises import ADD_REMOVE, IN_PLACE, REPLACE, certified, promise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kinfolk.data.encoded import Encoded
-from kinfolk.queries.contributions import group_contribution
+from kinfolk.privacy.contributions import group_contribution
 from kinfolk.queries.counting import count
 from kinfolk.queries.workload import Workload
 

@@ -17,7 +17,7 @@ from kinfolk.errors import KinfolkError
 from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.scratch import quick_folder
-from kinfolk.queries.units import Neighbours, Wording
+from kinfolk.privacy.unit import Neighbours, Wording
 from kinfolk.schema.findings import did_you_mean
 
 FEWEST = 40

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk.data.encoded import Encoded
+from kinfolk.privacy.unit import Neighbours
 from kinfolk.queries.counting import Counter
-from kinfolk.queries.units import Neighbours
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
 

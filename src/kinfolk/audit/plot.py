@@ -22,7 +22,7 @@ def plot_svg(result: AuditResult) -> str:
     >>> from kinfolk.audit.tradeoff import Errors
     >>> from kinfolk.datasets import load_schema
     >>> from kinfolk.privacy.guarantee import Guarantee
-    >>> from kinfolk.queries.units import Neighbours, Wording
+    >>> from kinfolk.privacy.unit import Neighbours, Wording
     >>> replaced = Neighbours.REPLACE
     >>> result = AuditResult(
     ...     what="measure",

@@ -9,7 +9,7 @@ from enum import StrEnum
 from kinfolk.audit.confidence import normal_quantile
 from kinfolk.audit.tradeoff import Errors
 from kinfolk.privacy.guarantee import Guarantee
-from kinfolk.queries.units import Wording
+from kinfolk.privacy.unit import Wording
 
 
 class Verdict(StrEnum):

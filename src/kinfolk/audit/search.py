@@ -21,9 +21,9 @@ from kinfolk.audit.threads import one_thread
 from kinfolk.audit.town import Home, Member, encoded, town_schema
 from kinfolk.methods.method import Step
 from kinfolk.privacy.mechanisms import Gaussian
+from kinfolk.privacy.unit import Neighbours
 from kinfolk.privacy.view import PublicView
 from kinfolk.queries.counting import Counter
-from kinfolk.queries.units import Neighbours
 
 Floats = npt.NDArray[np.float64]
 State = TypeVar("State", bound=Hashable)

@@ -26,7 +26,7 @@ from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.curator import Curator, Measurement
 from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.mechanisms import Exponential, round_shares
-from kinfolk.queries.units import Neighbours
+from kinfolk.privacy.unit import Neighbours
 from kinfolk.schema import Schema
 
 Floats = npt.NDArray[np.float64]

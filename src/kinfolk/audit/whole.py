@@ -27,9 +27,9 @@ from kinfolk.methods.method import Step
 from kinfolk.privacy.account import read_account
 from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.mechanisms import Gaussian
+from kinfolk.privacy.unit import Neighbours
 from kinfolk.privacy.view import PublicView
 from kinfolk.queries.counting import Counter
-from kinfolk.queries.units import Neighbours
 from kinfolk.queries.workload import Workload
 from kinfolk.release.fitting import fit
 from kinfolk.schema import Schema

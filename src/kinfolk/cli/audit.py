@@ -10,7 +10,7 @@ import click
 from kinfolk.cli.screen import progress, say
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy.accounting import Accounting
-from kinfolk.queries.units import Neighbours, Unit
+from kinfolk.privacy.unit import Neighbours, Unit
 
 if TYPE_CHECKING:
     from kinfolk.audit import AuditResult

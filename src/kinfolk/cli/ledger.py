@@ -59,7 +59,7 @@ def create(
     from kinfolk.privacy.accounting import Accounting
     from kinfolk.privacy.guarantee import Guarantee
     from kinfolk.privacy.ledger import create_ledger
-    from kinfolk.queries.units import Neighbours, Unit
+    from kinfolk.privacy.unit import Neighbours, Unit
 
     total = Guarantee.of(
         neighbours=Neighbours.parse(neighbours, unit=Unit.parse(unit)),

@@ -9,7 +9,7 @@ import click
 
 from kinfolk.cli.screen import err, say, table, tell
 from kinfolk.cli.telling import PROMISE, SETTINGS, given, options, required
-from kinfolk.queries.units import Unit
+from kinfolk.privacy.unit import Unit
 from kinfolk.schema import Schema
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _show(outlook: Outlook, method: str, groups: int) -> None:
 
 def _say_promise(schema: Schema, guarantee: Guarantee, units: int) -> None:
     """What the promise is about, and what is weak about it."""
-    from kinfolk.queries.units import Wording
+    from kinfolk.privacy.unit import Wording
 
     wording = Wording.of(schema, guarantee.neighbours)
     say(f"Neighbours    {guarantee.neighbours.value}: {wording.neighbours}")

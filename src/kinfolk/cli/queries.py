@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 
 from kinfolk.cli.screen import progress, say, table
 from kinfolk.errors import KinfolkError
+from kinfolk.privacy.sensitivity import workload_sensitivities
+from kinfolk.privacy.unit import Neighbours, Wording
 from kinfolk.queries.english import describe
-from kinfolk.queries.sensitivity import workload_sensitivities
-from kinfolk.queries.units import Neighbours, Wording
 from kinfolk.queries.workload import FAMILIES, Workload
 from kinfolk.schema import Schema
 

@@ -24,7 +24,7 @@ from kinfolk.cli.telling import (
 )
 from kinfolk.cli.validate import name_tables, warn_of_computed
 from kinfolk.errors import KinfolkError
-from kinfolk.queries.units import Unit
+from kinfolk.privacy.unit import Unit
 from kinfolk.schema import Schema
 
 if TYPE_CHECKING:

@@ -42,9 +42,9 @@ from kinfolk.models.layout import Layout, Scheme
 from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.curator import Curator
 from kinfolk.privacy.mechanisms import sigma_for
+from kinfolk.privacy.sensitivity import moves_whole_groups
 from kinfolk.privacy.view import PublicView
 from kinfolk.queries.orders import order_of, parts_of, with_lower_orders, with_sizes
-from kinfolk.queries.sensitivity import moves_whole_groups
 from kinfolk.queries.workload import Block, Workload
 
 REPLICATES = "replicates"

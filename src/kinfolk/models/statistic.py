@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from kinfolk.models.universe import Universe
 from kinfolk.models.universe_kernel import tilt
-from kinfolk.queries.contributions import group_contribution
+from kinfolk.privacy.contributions import group_contribution
 from kinfolk.queries.workload import Query
 
 Floats = npt.NDArray[np.float64]

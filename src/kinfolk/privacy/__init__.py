@@ -29,7 +29,7 @@ from kinfolk.privacy.mechanisms import (
 )
 from kinfolk.privacy.randomness import Randomness
 from kinfolk.privacy.selection import select
-from kinfolk.queries.units import Neighbours, Unit
+from kinfolk.privacy.unit import Neighbours, Unit
 
 __all__ = [
     "Account",

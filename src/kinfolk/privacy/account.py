@@ -143,7 +143,7 @@ class Allotment:
 class Account:
     """The sum of a ledger's lines.
 
-    >>> from kinfolk.queries.units import Neighbours
+    >>> from kinfolk.privacy.unit import Neighbours
     >>> total = Guarantee.of(neighbours=Neighbours.ADD_REMOVE, epsilon=1.0, delta=1e-9)
     >>> account = Account(total, identity="1f", key="2e", shared=True, private=True)
     >>> float(account.spent), account.remaining == total.rho

@@ -26,8 +26,8 @@ from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.amounts import to_text
 from kinfolk.privacy.chain import Head, read_chain
 from kinfolk.privacy.paper import unprotected
+from kinfolk.privacy.unit import Neighbours, Unit, Wording, dropped
 from kinfolk.privacy.view import GROUPS, PEOPLE
-from kinfolk.queries.units import Neighbours, Unit, Wording, dropped
 from kinfolk.schema import Schema
 
 FORMAT = "kinfolk certificate 2"

@@ -11,13 +11,13 @@ import numpy.typing as npt
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.paper import charged_workload
-from kinfolk.queries.sensitivity import (
+from kinfolk.privacy.sensitivity import (
     Sensitivity,
     total_sensitivity,
     twin_sensitivities,
     workload_sensitivities,
 )
-from kinfolk.queries.units import Neighbours
+from kinfolk.privacy.unit import Neighbours
 from kinfolk.queries.workload import Workload
 
 

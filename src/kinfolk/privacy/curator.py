@@ -32,9 +32,9 @@ from kinfolk.privacy.mechanisms import Exponential, Gaussian
 from kinfolk.privacy.opendp_bridge import opendp
 from kinfolk.privacy.randomness import Randomness
 from kinfolk.privacy.selection import select
+from kinfolk.privacy.sensitivity import workload_weights
 from kinfolk.privacy.view import GROUPS, PEOPLE, PublicView, Purchase, public_totals
 from kinfolk.queries.counting import Counter
-from kinfolk.queries.sensitivity import workload_weights
 from kinfolk.queries.streaming import count_files
 from kinfolk.queries.workload import Workload
 

@@ -11,7 +11,7 @@ from kinfolk.errors import KinfolkError
 from kinfolk.privacy import recheck
 from kinfolk.privacy.accounting import Accounting, check_promise, rho_from
 from kinfolk.privacy.amounts import from_text, to_text
-from kinfolk.queries.units import Neighbours, Unit
+from kinfolk.privacy.unit import Neighbours, Unit
 
 LARGE_EPSILON = 10.0
 """From here on a promise is mostly a matter of form."""

@@ -84,7 +84,7 @@ class Ledger:
 
     >>> import tempfile
     >>> from kinfolk.privacy.mechanisms import Gaussian
-    >>> from kinfolk.queries.units import Neighbours
+    >>> from kinfolk.privacy.unit import Neighbours
     >>> promise = Guarantee.of(neighbours=Neighbours.ADD_REMOVE, epsilon=1.0, delta=1e-9)
     >>> path = Path(tempfile.mkdtemp()) / "ledger.jsonl"
     >>> with Ledger(path, promise) as ledger:

@@ -14,10 +14,10 @@ from dataclasses import replace
 from fractions import Fraction
 
 from kinfolk.privacy.accounting import Accounting
-from kinfolk.queries.sensitivity import Sensitivity
-from kinfolk.queries.units import singular
+from kinfolk.privacy.sensitivity import Sensitivity
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
+from kinfolk.schema.words import singular
 
 
 def unprotected(schema: Schema, accounting: Accounting) -> tuple[str, ...]:

@@ -12,8 +12,8 @@ from kinfolk.privacy import recheck
 from kinfolk.privacy.certificate import wording_of
 from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.mechanisms import Mechanism
+from kinfolk.privacy.unit import Neighbours
 from kinfolk.privacy.view import GROUPS, PEOPLE, PublicView, Purchase, public_totals
-from kinfolk.queries.units import Neighbours
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
 

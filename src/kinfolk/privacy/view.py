@@ -21,9 +21,9 @@ from kinfolk.privacy.charges import Charges
 from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.mechanisms import Exponential, Gaussian, Mechanism
 from kinfolk.privacy.paper import shared_sensitivities
+from kinfolk.privacy.sensitivity import WEIGHT_SCALE, workload_weights
+from kinfolk.privacy.unit import Neighbours, Unit, dropped
 from kinfolk.queries.naming import block_from, describe_block
-from kinfolk.queries.sensitivity import WEIGHT_SCALE, workload_weights
-from kinfolk.queries.units import Neighbours, Unit, dropped
 from kinfolk.queries.workload import Block, Workload
 from kinfolk.schema import Schema
 

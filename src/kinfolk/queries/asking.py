@@ -20,12 +20,12 @@ import re
 
 from kinfolk.errors import KinfolkError
 from kinfolk.queries.questions import Codes, Question, sizes_of
-from kinfolk.queries.units import singular
 from kinfolk.queries.values import NUMBER, compare, read_value
 from kinfolk.schema import Attribute, Schema
 from kinfolk.schema.attributes import shown
 from kinfolk.schema.findings import did_you_mean
 from kinfolk.schema.names import AttributeNames
+from kinfolk.schema.words import singular
 
 MOST = 1000
 """Questions that one line may stand for."""

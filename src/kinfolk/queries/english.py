@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kinfolk.queries.units import singular
 from kinfolk.queries.workload import Query
 from kinfolk.schema import Attribute, Schema
+from kinfolk.schema.words import singular
 
 _OPENINGS = {"a", "an", "in", "not", "never", "under", "over", "without", "of"}
 _NOT_ADJECTIVES = {"yes", "no", "none", "other", "some", "any", "unknown", "head", "spouse"}

@@ -28,7 +28,7 @@ from kinfolk.privacy.certificate import (
 from kinfolk.privacy.curator import Curator
 from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.opendp_bridge import opendp
-from kinfolk.queries.units import Neighbours, Unit, singular
+from kinfolk.privacy.unit import Neighbours, Unit
 from kinfolk.queries.workload import Workload
 from kinfolk.release.digests import model_digest
 from kinfolk.release.interrupts import patient_interrupts
@@ -36,6 +36,7 @@ from kinfolk.release.release import PROBABILITIES, Release, checked_seed
 from kinfolk.release.types import column_types
 from kinfolk.release.verify import verify_plan
 from kinfolk.schema import Schema
+from kinfolk.schema.words import singular
 
 SEED = "modelling_seed"
 """Under this name a run's terms keep the seed of what comes after the noise: it is public."""

@@ -65,7 +65,7 @@ def plan(
 
     >>> from kinfolk.datasets import load_schema
     >>> from kinfolk.methods.paper import hpd_fixed
-    >>> from kinfolk.queries.units import Neighbours
+    >>> from kinfolk.privacy.unit import Neighbours
     >>> promise = Guarantee.of(neighbours=Neighbours.REPLACE, epsilon=1.0, delta=1e-9)
     >>> outlook = plan(
     ...     load_schema("acs-red"), hpd_fixed(), promise, groups=10_000, rehearsal=False

@@ -15,8 +15,8 @@ import numpy as np
 from kinfolk.evaluation.errors import shares
 from kinfolk.privacy.curator import Curator
 from kinfolk.privacy.guarantee import Guarantee
+from kinfolk.privacy.unit import Neighbours
 from kinfolk.queries.counting import Counter
-from kinfolk.queries.units import Neighbours
 from kinfolk.reproduce.dataset import Dataset
 from kinfolk.reproduce.grid import Grid, Run
 from kinfolk.sampling import sample

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from generators import FAMILY, RELATIONS, random_dataset, schemas
 from kinfolk.data.encoded import Encoded
-from kinfolk.queries.counting import count
-from kinfolk.queries.sensitivity import (
+from kinfolk.privacy.sensitivity import (
     Sensitivity,
     sensitivity,
     size_weights,
@@ -22,7 +21,8 @@ from kinfolk.queries.sensitivity import (
     workload_sensitivities,
     workload_weights,
 )
-from kinfolk.queries.units import Neighbours
+from kinfolk.privacy.unit import Neighbours
+from kinfolk.queries.counting import count
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Role, Roles, Schema
 from promises import ADD_REMOVE, IN_PLACE, REPLACE

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kinfolk.errors import KinfolkError
+from kinfolk.privacy.unit import Neighbours, Unit, Wording, dropped
 from kinfolk.privacy.view import public_totals
-from kinfolk.queries.units import Neighbours, Unit, Wording, dropped
 from kinfolk.schema import Schema
 from promises import ADD_REMOVE, IN_PLACE, REPLACE
 

@@ -11,8 +11,7 @@ from enum import StrEnum
 
 from kinfolk.errors import KinfolkError
 from kinfolk.schema import Schema
-
-_IRREGULAR = {"people": "person", "children": "child", "men": "man", "women": "woman"}
+from kinfolk.schema.words import singular
 
 
 class Unit(StrEnum):
@@ -213,21 +212,3 @@ def dropped(schema: Schema) -> tuple[str, ...]:
     if others and not any(role.min for role in roles):
         losses.append("nobody in a declared role")
     return tuple(losses)
-
-
-def singular(table: str) -> str:
-    """One row of a table, in words.
-
-    >>> [singular(name) for name in ("households", "Families", "people", "boxes", "class")]
-    ['household', 'family', 'person', 'box', 'class']
-    """
-    word = table.strip().lower()
-    if word in _IRREGULAR:
-        return _IRREGULAR[word]
-    if word.endswith("ies") and len(word) > 4:
-        return word[:-3] + "y"
-    if word.endswith(("sses", "shes", "ches", "xes", "zes")):
-        return word[:-2]
-    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        return word[:-1]
-    return word

@@ -1,6 +1,6 @@
 """How much the answers can change when one unit of privacy changes.
 
-The neighbours are those of `queries.units`: one whole group more or less, one whole group replaced
+The neighbours are those of `privacy.unit`: one whole group more or less, one whole group replaced
 by any other, or one person's attributes replaced in place while every size, role and own attribute
 of a group stays. A group that cleaning drops adds nothing, which the bounds allow for: they are
 sums of what one group, or an old and a new one, can add at most. All values are in counts, and
@@ -17,8 +17,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk.queries.contributions import Contribution, group_contribution, person_shares
-from kinfolk.queries.units import Neighbours, Unit
+from kinfolk.privacy.contributions import Contribution, group_contribution, person_shares
+from kinfolk.privacy.unit import Neighbours, Unit
 from kinfolk.queries.workload import Block, Workload
 from kinfolk.schema import Schema
 
