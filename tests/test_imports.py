@@ -35,7 +35,7 @@ PRIVATE = {
     "kinfolk.data.buckets": "rows of private tables",
     "kinfolk.data.encode": "rows of private tables",
     "kinfolk.data.linking": "rows of private tables",
-    "kinfolk.data.membership": "rows of private tables",
+    "kinfolk.data.clean": "rows of private tables",
     "kinfolk.data.undeclared": "rows of private tables",
     "kinfolk.data.digest": "rows of private tables",
     "kinfolk.queries.counting": "exact answers",

@@ -14,8 +14,8 @@ from kinfolk.methods.method import Method
 from kinfolk.methods.paper import hpd_fixed, mwem
 from kinfolk.privacy.unit import Unit
 from kinfolk.queries.workload import FAMILIES
-from kinfolk.release.planning import plan
-from kinfolk.release.rehearsal import _Enough, _Watch
+from kinfolk.release.benchmark_run import _Enough, _Watch
+from kinfolk.release.estimate import plan
 from kinfolk.synthesizer import Synthesizer
 from promises import REPLACE, promise
 from release.small import synthesizer
@@ -28,11 +28,13 @@ from release.small import synthesizer
 def test_the_noise_is_that_of_a_run(unit: Unit, accounting: str) -> None:
     maker = synthesizer(unit=unit, accounting=accounting, rounds=12).fit(homes())
     people = sum(size * n for size, n in _sizes().items())
-    outlook = plan(HOMES, maker.method, maker.guarantee, groups=400, people=people, rehearsal=False)
+    estimate = plan(
+        HOMES, maker.method, maker.guarantee, groups=400, people=people, benchmark=False
+    )
     measured = {
         spend["sigma"] for spend in maker.certificate["spends"] if "measure" in spend["step"]
     }
-    planned = {sigma for family in outlook.families for sigma in family.noise or ()}
+    planned = {sigma for family in estimate.families for sigma in family.noise or ()}
     assert measured <= planned
     assert len(measured) == len(planned), "not every family was measured: take more rounds"
 
@@ -44,12 +46,14 @@ def test_the_noise_is_that_of_whole_marginals(unit: Unit) -> None:
         HOMES, unit=unit, epsilon=5.0, delta=1e-6, seed=1, method="marginals", **quick
     ).fit(homes())
     people = sum(size * n for size, n in _sizes().items())
-    outlook = plan(HOMES, maker.method, maker.guarantee, groups=400, people=people, rehearsal=False)
+    estimate = plan(
+        HOMES, maker.method, maker.guarantee, groups=400, people=people, benchmark=False
+    )
     # What a home with one member adds, to each of twins.
     scale = 1781 if unit is Unit.GROUP else 2520
     spends = [one for one in maker.certificate["spends"] if one["step"] != "groups"]
     measured = {spend["sigma"] / scale for spend in spends}
-    planned = {sigma for family in outlook.families for sigma in family.noise or ()}
+    planned = {sigma for family in estimate.families for sigma in family.noise or ()}
     assert sorted(measured) == pytest.approx(sorted(planned))
 
 
@@ -61,8 +65,8 @@ def test_only_families_too_noisy_to_be_bought_are_without_noise(
     groups: int, known: set[str]
 ) -> None:
     guarantee = promise(REPLACE, epsilon=0.5, delta=1e-9, accounting=Marginals().accounting)
-    outlook = plan(load_schema("acs-rel"), Marginals(), guarantee, groups=groups, rehearsal=False)
-    told = {family.name.split()[0] for family in outlook.families if family.noise is not None}
+    estimate = plan(load_schema("acs-rel"), Marginals(), guarantee, groups=groups, benchmark=False)
+    told = {family.name.split()[0] for family in estimate.families if family.noise is not None}
     assert told == {FAMILIES[level] for level in known}
 
 
@@ -75,21 +79,21 @@ def _sizes() -> dict[int, int]:
 
 @pytest.mark.parametrize("method", [hpd_fixed(rounds=5, components=10), mwem(rounds=5)])
 def test_a_rehearsal_needs_no_data(method: Method) -> None:
-    outlook = plan(HOMES, method, promise(), groups=3000)
-    assert outlook.expected is not None
-    assert outlook.expected.counting_seconds > 0
-    assert outlook.expected.fitting_seconds > 0
-    assert 2**26 < outlook.expected.peak_bytes < 2**34
-    assert outlook.explicit
-    assert outlook.universe == 3 * (2 + 4 + 8)
-    assert (outlook.parameters is None) == (method.name == "mwem")
+    estimate = plan(HOMES, method, promise(), groups=3000)
+    assert estimate.expected is not None
+    assert estimate.expected.counting_seconds > 0
+    assert estimate.expected.fitting_seconds > 0
+    assert 2**26 < estimate.expected.peak_bytes < 2**34
+    assert estimate.explicit
+    assert estimate.universe == 3 * (2 + 4 + 8)
+    assert (estimate.parameters is None) == (method.name == "mwem")
 
 
 def test_steps_are_extrapolated_and_finished_stages_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = 0.0
-    monkeypatch.setattr("kinfolk.release.rehearsal.time.perf_counter", lambda: now)
+    monkeypatch.setattr("kinfolk.release.benchmark_run.time.perf_counter", lambda: now)
     watch = _Watch()
     for step in range(1, 4):
         now += 0.1

@@ -169,7 +169,7 @@ def test_redaction_ends_with_its_block() -> None:
     assert not redacting()
 
 
-PASSES = {"private", "such", "plain_text", "_quote", "type_name", "_reason", "place"}
+PASSES = {"private", "first_of_n", "plain_text", "_quote", "type_name", "_reason", "place"}
 """Calls that show something of the data through `private`, or not at all."""
 SHOWN: dict[str, set[str]] = {
     "data/batches.py": set(),
@@ -188,7 +188,7 @@ SHOWN: dict[str, set[str]] = {
         *("homes.name", "people.name", "source.name", "name", "key", "link"),
         *("earlier", "first[0]", "first[1]", "held[0]", "held[1]"),
     },
-    "data/membership.py": {
+    "data/clean.py": {
         *("name", "limits.min", "links.name(row)", "number", "who", "place", "roles.column"),
         "schema.group.id if schema.group else ''",
     },
@@ -212,7 +212,7 @@ SHOWN: dict[str, set[str]] = {
 """All that is put into texts where tables are read, checked and counted, beside calls of PASSES:
 words of the schema, of the caller or of this program, and pieces made by PASSES a line above."""
 ELSEWHERE = {
-    "data/draft/identifying.py": "`init` shows the data as it is: that is its work",
+    "data/draft/infer_keys.py": "`init` shows the data as it is: that is its work",
     "data/sources/records.py": "`prepare` reads files that are public",
 }
 """Other makers of problems with tables; there is no redaction there, and why."""

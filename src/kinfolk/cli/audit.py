@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kinfolk.cli.screen import progress, say
+from kinfolk.cli.console import progress, say
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.unit import Neighbours, Unit

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from kinfolk.cli.screen import say, table, tell
+from kinfolk.cli.console import say, table, tell
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy.certificate import (
     certificate_text,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from kinfolk.cli.screen import say
+from kinfolk.cli.console import say
 from kinfolk.data.frames import write_table
 from kinfolk.datasets import load_detroit, schema_text
 from kinfolk.errors import KinfolkError

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kinfolk.cli.screen import REDACT, say, table, tell
+from kinfolk.cli.console import REDACT, say, table, tell
 from kinfolk.errors import KinfolkError, redacting
 from kinfolk.schema import Schema
 

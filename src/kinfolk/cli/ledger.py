@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from kinfolk.cli.screen import say, table
+from kinfolk.cli.console import say, table
 from kinfolk.errors import KinfolkError
 
 HELP = """Keep one budget for all releases from one dataset.

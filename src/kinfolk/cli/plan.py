@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kinfolk.cli.screen import err, say, table, tell
-from kinfolk.cli.telling import PROMISE, SETTINGS, given, options, required
+from kinfolk.cli.console import err, say, table, tell
+from kinfolk.cli.progress import PROMISE, SETTINGS, given, options, required
 from kinfolk.privacy.unit import Unit
 from kinfolk.schema import Schema
 
 if TYPE_CHECKING:
     from kinfolk.privacy.guarantee import Guarantee
-    from kinfolk.release.planning import Family, Outlook
+    from kinfolk.release.estimate import Family, RunEstimate
 
 HELP = """Say what a run would do: how many queries, how much noise, how long, with how much memory.
 
@@ -50,8 +50,8 @@ def plan_command(
     assert delta is not None  # noqa: S101  (just checked)
     # Imported here because it brings the compiled loops along, which other commands do without.
     from kinfolk.methods.registry import method_named
+    from kinfolk.release.estimate import plan
     from kinfolk.release.fitting import promised
-    from kinfolk.release.planning import plan
 
     declared = Schema.from_yaml(schema)
     chosen = method_named(method, **given(settings))
@@ -65,12 +65,12 @@ def plan_command(
         accounting=accounting,
     )
     with err.status("Trying it on made-up groups"):
-        outlook = plan(declared, chosen, guarantee, groups=groups, people=people)
-    _show(outlook, chosen.name, groups)
-    _say_promise(declared, guarantee, groups if guarantee.unit is Unit.GROUP else outlook.people)
+        estimate = plan(declared, chosen, guarantee, groups=groups, people=people)
+    _show(estimate, chosen.name, groups)
+    _say_promise(declared, guarantee, groups if guarantee.unit is Unit.GROUP else estimate.people)
 
 
-def _show(outlook: Outlook, method: str, groups: int) -> None:
+def _show(estimate: RunEstimate, method: str, groups: int) -> None:
     rows = [
         [
             family.name,
@@ -79,37 +79,39 @@ def _show(outlook: Outlook, method: str, groups: int) -> None:
             _range(family, 1, ",.1f"),
             _range(family, family.total, ".3%"),
         ]
-        for family in outlook.families
+        for family in estimate.families
     ]
     rows.append(
         [
             "all",
-            f"{sum(family.marginals for family in outlook.families):,}",
-            f"{sum(family.queries for family in outlook.families):,}",
+            f"{sum(family.marginals for family in estimate.families):,}",
+            f"{sum(family.queries for family in estimate.families):,}",
             "",
             "",
         ]
     )
     table("Queries", ["family", "marginals", "queries", "noise in counts", "as a share"], rows)
-    if any(family.noise is not None for family in outlook.families):
+    if any(family.noise is not None for family in estimate.families):
         say(
             "Noise: the standard deviation of a measured query, of the least and the most "
             "sensitive one;"
         )
-        say(f"as a share of {groups:,} groups, or of {outlook.people:,} people (--people).")
+        say(f"as a share of {groups:,} groups, or of {estimate.people:,} people (--people).")
     say()
-    say(f"Method        {method}, with a budget of rho = {float(outlook.rho):.4g}")
-    say(f"Compositions  {outlook.compositions:,}")
-    if outlook.parameters is not None:
-        say(f"Parameters    {outlook.parameters:,}")
-    fits = "mwem and pep can list them" if outlook.explicit else "too many for mwem and pep"
-    size = f"{outlook.universe:,}" if outlook.universe < 10**12 else f"{_rounded(outlook.universe)}"
+    say(f"Method        {method}, with a budget of rho = {float(estimate.rho):.4g}")
+    say(f"Compositions  {estimate.compositions:,}")
+    if estimate.parameters is not None:
+        say(f"Parameters    {estimate.parameters:,}")
+    fits = "mwem and pep can list them" if estimate.explicit else "too many for mwem and pep"
+    size = (
+        f"{estimate.universe:,}" if estimate.universe < 10**12 else f"{_rounded(estimate.universe)}"
+    )
     say(f"Universe      {size} possible groups: {fits}")
-    if outlook.expected is not None:
-        say(f"Memory        about {outlook.expected.peak_bytes / 2**20:,.0f} MB at the peak")
+    if estimate.expected is not None:
+        say(f"Memory        about {estimate.expected.peak_bytes / 2**20:,.0f} MB at the peak")
         say(
-            f"Time          about {_duration(outlook.expected.counting_seconds)} of counting and "
-            f"{_duration(outlook.expected.fitting_seconds)} of fitting on this machine"
+            f"Time          about {_duration(estimate.expected.counting_seconds)} of counting and "
+            f"{_duration(estimate.expected.fitting_seconds)} of fitting on this machine"
         )
 
 

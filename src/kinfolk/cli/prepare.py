@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from kinfolk.cli.census import CENSUS, read_census
-from kinfolk.cli.screen import progress, say, tell
-from kinfolk.cli.telling import options
+from kinfolk.cli.console import progress, say, tell
+from kinfolk.cli.progress import options
 from kinfolk.errors import KinfolkError
 
 INIT = """Draft a schema from two tables.

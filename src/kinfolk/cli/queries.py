@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
-from kinfolk.cli.screen import progress, say, table
+from kinfolk.cli.console import progress, say, table
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy.sensitivity import workload_sensitivities
 from kinfolk.privacy.unit import Neighbours, Wording

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kinfolk.cli.screen import say, tell
+from kinfolk.cli.console import say, tell
 
 if TYPE_CHECKING:
     from kinfolk.queries.questions import Question
@@ -52,7 +52,7 @@ def query(
 ) -> None:
     """See HELP."""
     # Imported here because it brings the compiled loops along, which other commands do without.
-    from kinfolk.queries.asking import parse
+    from kinfolk.queries.question_parser import parse
     from kinfolk.release import load
 
     release = load(model)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kinfolk.cli.census import CENSUS, read_census
-from kinfolk.cli.screen import err, progress, say, table, tell
-from kinfolk.cli.telling import EVERY, given, options
+from kinfolk.cli.console import err, progress, say, table, tell
+from kinfolk.cli.progress import EVERY, given, options
 from kinfolk.errors import KinfolkError
 
 if TYPE_CHECKING:

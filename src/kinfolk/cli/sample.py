@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from kinfolk.cli.screen import say
-from kinfolk.cli.telling import FORCE, FORMAT, GROUPS, INTO_FOLDER, options, stages
+from kinfolk.cli.console import say
+from kinfolk.cli.progress import FORCE, FORMAT, GROUPS, INTO_FOLDER, options, stages
 from kinfolk.errors import KinfolkError
 
 HELP = """Draw synthetic tables from a model.

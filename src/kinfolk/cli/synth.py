@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kinfolk.cli.screen import REDACT, say, tell
-from kinfolk.cli.telling import (
+from kinfolk.cli.console import REDACT, say, tell
+from kinfolk.cli.progress import (
     FORCE,
     FORMAT,
     GROUPS,

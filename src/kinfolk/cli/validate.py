@@ -9,7 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
-from kinfolk.cli.screen import REDACT, say, table, tell
+from kinfolk.cli.console import REDACT, say, table, tell
 from kinfolk.data.encode import encode
 from kinfolk.data.encoded import Encoded
 from kinfolk.errors import KinfolkError, redacting

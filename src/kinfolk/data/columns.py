@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from kinfolk.data.tables import such
+from kinfolk.data.csv_files import first_of_n
 from kinfolk.errors import Problem, private, redacting
 from kinfolk.schema import Attribute, Categorical, Numeric, Value
 from kinfolk.schema.attributes import shown
@@ -43,7 +43,7 @@ class Misfit:
 
     def problem(self, place: str, column: str) -> Problem:
         """Say it, with the number of rows it concerns."""
-        what = f"{self.what}{such(len(self.rows))}."
+        what = f"{self.what}{first_of_n(len(self.rows))}."
         return Problem(where=f"{place}, column {column}", what=what, fix=self.fix)
 
 
@@ -178,8 +178,10 @@ def _encode_values(cells: pa.Array, attribute: Categorical) -> tuple[Codes, list
     outside = np.flatnonzero(codes < 0)
     if not len(outside):
         return codes, []
-    undeclared = some([plain_text(cells[int(i)]) for i in outside[:6]], of=len(outside))
-    declared = some([written(v) for v in attribute.values[:9]], of=len(attribute.values), most=8)
+    undeclared = join_truncated([plain_text(cells[int(i)]) for i in outside[:6]], of=len(outside))
+    declared = join_truncated(
+        [written(v) for v in attribute.values[:9]], of=len(attribute.values), most=8
+    )
     what = f"{_quote(cells[int(outside[0])])} is not among the declared values {declared}"
     if len(outside) > 1 and not redacting():
         what += f"; undeclared in this column: {undeclared}"
@@ -266,10 +268,10 @@ def written(value: object) -> str:
     return value if plain else shown(value)
 
 
-def some(words: Sequence[str], *, of: int, most: int = 5) -> str:
+def join_truncated(words: Sequence[str], *, of: int, most: int = 5) -> str:
     """List the first few words, and say how many more there are.
 
-    >>> some(["a", "b", "c"], of=3), some(["a", "b", "c"], of=1200, most=2)
+    >>> join_truncated(["a", "b", "c"], of=3), join_truncated(["a", "b", "c"], of=1200, most=2)
     ('a, b, c', 'a, b and 1,198 more')
     """
     listed = ", ".join(words[:most])

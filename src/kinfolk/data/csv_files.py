@@ -26,10 +26,10 @@ class UnreadableError(KinfolkError):
         super().__init__(str(self.problem))
 
 
-def such(count: int, noun: str = "row") -> str:
+def first_of_n(count: int, noun: str = "row") -> str:
     """Say that the place named is the first of several.
 
-    >>> such(1), such(1200, "group")
+    >>> first_of_n(1), first_of_n(1200, "group")
     ('', ' (1,200 such groups; this is the first)')
     """
     if count < 2 or redacting():
@@ -171,7 +171,7 @@ def _refuse_bytes(path: Path) -> None:
                 bad.append((number, line[max(error.start - 10, 0) : error.end + 10]))
     if bad:
         number, piece = bad[0]
-        what = f"{private(shown(piece))} is not text in UTF-8{such(len(bad), 'line')}."
+        what = f"{private(shown(piece))} is not text in UTF-8{first_of_n(len(bad), 'line')}."
         fix = "Save the file in UTF-8; it may be in Latin-1, Windows-1252 or UTF-16."
         raise UnreadableError(f"{path.name}, line {private(number)}", what, fix)
 
@@ -183,7 +183,7 @@ def _refuse_ragged(path: Path, expected: int) -> None:
         ragged += ((line, len(cells)) for line, cells in _records(path) if len(cells) != expected)
     if ragged:
         line, actual = ragged[0]
-        found, more = private(actual), such(len(ragged), "line")
+        found, more = private(actual), first_of_n(len(ragged), "line")
         noun = "cell" if found == "1" else "cells"
         what = f"{found} {noun}, but the first line has {private(expected)}{more}."
         fix = "Look for an unquoted comma, a missing cell or a line break inside a cell."

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kinfolk.data.columns import Codes, encode_column, some, written
+from kinfolk.data.clean import apply_size_and_role_limits
+from kinfolk.data.columns import Codes, encode_column, join_truncated, written
 from kinfolk.data.encoded import CodeArray, Encoded, code_type, storage_types
 from kinfolk.data.linking import link_tables
-from kinfolk.data.membership import settle_members
 from kinfolk.data.tables import Source, TableLike, UnreadableError, read_source
 from kinfolk.errors import DataError, KinfolkError, Problem, private, redacting
 from kinfolk.schema import Attribute, Schema
@@ -106,16 +106,18 @@ def people_columns(schema: Schema) -> list[str]:
 
 def _read(table: TableLike, wanted: list[str], name: str, problems: list[Problem]) -> Source:
     source = read_source(table, wanted, name=name)
-    problems += lacking(source, wanted)
+    problems += missing_columns(source, wanted)
     return source
 
 
-def lacking(source: Source, wanted: list[str]) -> list[Problem]:
+def missing_columns(source: Source, wanted: list[str]) -> list[Problem]:
     """Columns that a table should have and has not, and rows where there are none at all."""
     problems: list[Problem] = []
     missing = [column for column in wanted if column not in source.columns]
     # What the schema does not name may be anything: the first row of a file without names, say.
-    there = private(some([written(n) for n in source.names], of=len(source.names), most=8))
+    there = private(
+        join_truncated([written(n) for n in source.names], of=len(source.names), most=8)
+    )
     for column in missing:
         similar = closest(column.lower(), [n.lower() for n in source.names])
         guess = [n for n in source.names if n.lower() == similar]
@@ -146,7 +148,7 @@ def encode_sources(
     individual = _encode_columns(schema.individual_attributes, people, problems)
     members = None
     if links is not None:
-        members = settle_members(schema, homes, people, links, problems, part=part)
+        members = apply_size_and_role_limits(schema, homes, people, links, problems, part=part)
     if problems or links is None or members is None:
         raise DataError(HEADING, problems)
     dtype = code_type(schema)

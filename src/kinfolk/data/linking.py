@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from kinfolk.data.columns import column_kind, in_words, plain_text, type_name
-from kinfolk.data.tables import Source, such
+from kinfolk.data.csv_files import first_of_n
+from kinfolk.data.tables import Source
 from kinfolk.errors import Problem, private
 from kinfolk.schema import Schema
 
@@ -101,7 +102,7 @@ def _read_ids(
         column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
     blank = np.flatnonzero(np.asarray(pc.is_null(column)))
     if len(blank):
-        what = f"the id is blank{such(len(blank))}."
+        what = f"the id is blank{first_of_n(len(blank))}."
         where = f"{source.place(int(blank[0]))}, column {name}"
         problems.append(Problem(where=where, what=what, fix="Every row needs one."))
     if source.rows and len(blank) == source.rows:
@@ -157,7 +158,7 @@ def _check_unique(
     earlier = homes.place(int(first[positions[row]])).rsplit(", ", 1)[-1]
     if homes.named_by is not None:
         earlier = "another row"
-    what = f"the id {plain_text(ids[row])} already stands in {earlier}{such(len(repeats))}."
+    what = f"the id {plain_text(ids[row])} already stands in {earlier}{first_of_n(len(repeats))}."
     where = f"{homes.place(row)}, column {key}"
     problems.append(Problem(where=where, what=what, fix="Give every group one row and one id."))
     counts = np.bincount(positions[positions >= 0], minlength=distinct + 1)
@@ -179,7 +180,7 @@ def _check_matches(
     lost = np.flatnonzero((group_of < 0) & np.asarray(pc.is_valid(refs)))
     if len(lost):
         row = int(lost[0])
-        what = f"{plain_text(refs[row])} is not in {homes.name}{such(len(lost))}."
+        what = f"{plain_text(refs[row])} is not in {homes.name}{first_of_n(len(lost))}."
         fix = "Add the group or drop the person."
         where = f"{people.place(row)}, column {link}"
         problems.append(Problem(where=where, what=what, fix=fix))
@@ -192,7 +193,7 @@ def _check_matches(
     rows = np.flatnonzero(empty)
     if len(rows):
         row = int(rows[0])
-        what = f"{plain_text(ids[row])} has nobody in {people.name}{such(len(rows))}."
+        what = f"{plain_text(ids[row])} has nobody in {people.name}{first_of_n(len(rows))}."
         fix = "Add its members or drop the group; groups without members are not supported."
         where = f"{homes.place(row)}, column {key}"
         problems.append(Problem(where=where, what=what, fix=fix))

@@ -23,9 +23,9 @@ from kinfolk.data.csv_files import (
     UnreadableError,
     csv_header,
     csv_options,
+    first_of_n,
     read_csv,
     row_lines,
-    such,
 )
 from kinfolk.errors import DataError, Problem, private
 from kinfolk.schema.attributes import kind_of, shown
@@ -38,8 +38,8 @@ __all__ = [
     "csv_header",
     "csv_options",
     "file_kind",
+    "first_of_n",
     "read_source",
-    "such",
 ]
 
 TableLike: TypeAlias = Any
@@ -238,7 +238,8 @@ def _explain_cells(cells: list[Any], error: Exception, name: str, column: str) -
     row = others[0]
     what = (
         f"the column mixes {kinds[first]} ({private(shown(plain[first]))} in row "
-        f"{private(first + 1)}) and {kinds[row]} ({private(shown(plain[row]))}){such(len(others))}."
+        f"{private(first + 1)}) and {kinds[row]} ({private(shown(plain[row]))})"
+        f"{first_of_n(len(others))}."
     )
     return Problem(where=f"{name}, row {private(row + 1)}, column {column}", what=what, fix=fix)
 
@@ -305,5 +306,5 @@ def _explain_bytes(cells: pa.ChunkedArray, name: str, column: str, first: int) -
         return Problem(where=f"{name}, column {column}", what=what, fix=fix)
     row, cell = bad[0]
     where = f"{name}, row {private(first + row + 1)}, column {column}"
-    what = f"{private(shown(cell))} is not text in UTF-8{such(len(bad))}."
+    what = f"{private(shown(cell))} is not text in UTF-8{first_of_n(len(bad))}."
     return Problem(where=where, what=what, fix="Store the text in UTF-8.")

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kinfolk.data.clean import UNKNOWN, read_roles
 from kinfolk.data.encode import (
     check_table_names,
     encode,
@@ -25,7 +26,6 @@ from kinfolk.data.encode import (
 )
 from kinfolk.data.encoded import Encoded
 from kinfolk.data.linking import Links, link_tables
-from kinfolk.data.membership import UNKNOWN, read_roles
 from kinfolk.data.tables import Source, TableLike, UnreadableError
 from kinfolk.errors import DataError, KinfolkError, Problem
 from kinfolk.schema import Schema

@@ -20,9 +20,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kinfolk.data.encode import HEADING, check_table_names, lacking, people_columns
+from kinfolk.data.clean import nobody_left
+from kinfolk.data.encode import HEADING, check_table_names, missing_columns, people_columns
 from kinfolk.data.encoded import Cleaning
-from kinfolk.data.membership import nobody_left
 from kinfolk.data.tables import Source
 from kinfolk.errors import DataError, KinfolkError, Problem, private, redacting
 from kinfolk.queries.counting import Counter
@@ -75,7 +75,9 @@ def _nobody(schema: Schema, cleaning: Cleaning) -> list[Problem]:
     name = schema.individual.table
     if not cleaning.people_read:
         nothing = dict.fromkeys(people_columns(schema), pa.chunked_array([], pa.null()))
-        return lacking(Source(name=name, columns=nothing, rows=0, untyped=False), [*nothing])
+        return missing_columns(
+            Source(name=name, columns=nothing, rows=0, untyped=False), [*nothing]
+        )
     oversize = cleaning.groups_oversize
     return [nobody_left(name, oversize, cleaning.groups_read - oversize)]
 
@@ -143,7 +145,7 @@ def _check_columns(schema: Schema, frames: Mapping[str, DataFrame]) -> None:
             problems.append(Problem(where=place, what=what, fix="Rename or drop all but one."))
         columns = {column: pa.chunked_array([], pa.null()) for column in names}
         source = Source(name=name, columns=columns, rows=1, untyped=False, names=tuple(names))
-        problems += lacking(source, wanted)
+        problems += missing_columns(source, wanted)
     if problems:
         raise DataError(HEADING, problems)
 

@@ -19,17 +19,17 @@ import pyarrow as pa
 
 from kinfolk.data.batches import Stream, open_stream
 from kinfolk.data.buckets import Buckets, cost
+from kinfolk.data.clean import nobody_left
 from kinfolk.data.columns import column_kind
 from kinfolk.data.encode import (
     HEADING,
     check_table_names,
     encode_sources,
     home_columns,
-    lacking,
+    missing_columns,
     people_columns,
 )
 from kinfolk.data.encoded import Encoded
-from kinfolk.data.membership import nobody_left
 from kinfolk.data.private_files import private_folder, sweep
 from kinfolk.data.tables import UnreadableError
 from kinfolk.errors import DataError, KinfolkError, Problem
@@ -132,7 +132,7 @@ def _open(schema: Schema, tables: Mapping[str, str | Path]) -> list[Stream]:
         except UnreadableError as error:
             problems.append(error.problem)
             continue
-        problems += lacking(stream.source(rows=1), columns)
+        problems += missing_columns(stream.source(rows=1), columns)
         streams.append(stream)
     if problems:
         raise DataError(HEADING, problems)
@@ -164,7 +164,9 @@ def _encode(schema: Schema, streams: list[Stream], part: Part) -> Encoded:
 def _empty(streams: list[Stream], rows: list[int]) -> list[Problem]:
     """Tables without rows."""
     found = zip(streams, rows, strict=True)
-    return [p for stream, n in found for p in lacking(stream.source(rows=n), list(stream.types))]
+    return [
+        p for stream, n in found for p in missing_columns(stream.source(rows=n), list(stream.types))
+    ]
 
 
 def _parts(

@@ -16,7 +16,7 @@ from kinfolk.models.histogram import Histogram
 from kinfolk.models.hpd import HPD
 from kinfolk.models.narrowing import Narrowed, answer_listed
 from kinfolk.notebook import show
-from kinfolk.queries.asking import parse
+from kinfolk.queries.question_parser import parse
 from kinfolk.queries.questions import Question
 from kinfolk.queries.workload import Workload
 from kinfolk.release.release import Release

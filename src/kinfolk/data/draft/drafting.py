@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from kinfolk.data.draft.computed import find_computed
-from kinfolk.data.draft.identifying import Ids, find_ids
-from kinfolk.data.draft.judging import judge
+from kinfolk.data.draft.infer_attribute import judge
+from kinfolk.data.draft.infer_keys import Ids, find_ids
 from kinfolk.data.draft.linked import is_running_number, is_size, names_group, repeats_group_column
-from kinfolk.data.draft.opening import Opened, open_table, safe_name
+from kinfolk.data.draft.load_table import Opened, open_table, safe_name
 from kinfolk.data.draft.page import TableDraft, shown, write_page
 from kinfolk.data.draft.profile import LeftOut, Profile, profile
 from kinfolk.data.draft.roles import RoleGuess, guess_roles, has_role_name

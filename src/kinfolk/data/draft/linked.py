@@ -8,10 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from kinfolk.data.draft.judging import SMALL_TABLE
+from kinfolk.data.clean import rank_within
+from kinfolk.data.draft.infer_attribute import SMALL_TABLE
 from kinfolk.data.draft.profile import LeftOut, Profile
 from kinfolk.data.draft.rounding import Ints
-from kinfolk.data.membership import rank_within
 
 _SIZE = re.compile(r"(?i)(np|persons?|size|hh_?size|household_?size|numprec|n_?persons|members)")
 _RUNNING = re.compile(

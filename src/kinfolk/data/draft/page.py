@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kinfolk.data.draft.opening import is_clean
+from kinfolk.data.draft.load_table import is_clean
 from kinfolk.data.draft.profile import LeftOut
 from kinfolk.data.draft.roles import RoleGuess
 from kinfolk.schema import Attribute

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from kinfolk.data.draft.judging import judge
+from kinfolk.data.draft.infer_attribute import judge
 from kinfolk.data.draft.profile import LeftOut, profile
 from kinfolk.schema import Attribute, Categorical, Numeric
 

@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk.data.columns import distinct, value_of, wrong_kind
+from kinfolk.data.csv_files import first_of_n
 from kinfolk.data.encoded import Cleaning
 from kinfolk.data.linking import Links
-from kinfolk.data.tables import Source, such
+from kinfolk.data.tables import Source
 from kinfolk.errors import Problem, private
 from kinfolk.schema import Schema
 from kinfolk.schema.attributes import kind_of
@@ -40,7 +41,7 @@ class Members:
     cleaning: Cleaning
 
 
-def settle_members(
+def apply_size_and_role_limits(
     schema: Schema,
     homes: Source | None,
     people: Source,
@@ -128,7 +129,7 @@ def read_roles(schema: Schema, people: Source, problems: list[Problem]) -> Ints 
     blank = np.flatnonzero(positions < 0)
     if len(blank) and roles.others == "drop":
         place = people.place(int(blank[0]))
-        what = f"the role is blank{such(len(blank))}."
+        what = f"the role is blank{first_of_n(len(blank))}."
         fix = "Fill it in, or write `others: keep`."
         problems.append(Problem(where=f"{place}, column {roles.column}", what=what, fix=fix))
     nothing = other if roles.others == "keep" else UNKNOWN
@@ -165,7 +166,7 @@ def check_roles(
                 row = int(rows[0])
                 number = private(counts[row, index])
                 who = f"no {name}" if number == "0" else f"{number} members with the role {name}"
-                what = f"{links.name(row)} has {who}{such(len(rows), 'group')}."
+                what = f"{links.name(row)} has {who}{first_of_n(len(rows), 'group')}."
                 where = f"{homes.place(row)}, column {schema.group.id if schema.group else ''}"
                 problems.append(Problem(where=where, what=what, fix=fix))
 

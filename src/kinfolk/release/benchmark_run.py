@@ -51,7 +51,7 @@ class Expected:
 
 
 class _Enough(Exception):  # noqa: N818  (not an error)
-    """The rehearsal has seen enough."""
+    """The benchmark has seen enough."""
 
 
 class _Watch:
@@ -80,7 +80,7 @@ class _Watch:
         return expected
 
 
-def rehearse(
+def benchmark_run(
     schema: Schema, method: Method, guarantee: Guarantee, *, groups: int, people: int
 ) -> Expected:
     """Run a method for a moment, and work out what it takes with so many groups and people."""

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kinfolk.datasets import load_schema
 from kinfolk.errors import KinfolkError
-from kinfolk.queries.asking import MOST, parse
+from kinfolk.queries.question_parser import MOST, parse
 from kinfolk.queries.questions import Question
 from kinfolk.schema import Schema
 from kinfolk.schema.names import AttributeNames

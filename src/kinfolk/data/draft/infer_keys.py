@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from kinfolk.data.columns import distinct
 from kinfolk.data.draft.linked import Groups
-from kinfolk.data.draft.opening import Opened
+from kinfolk.data.draft.load_table import Opened
 from kinfolk.data.linking import Links, link_tables
 from kinfolk.errors import DataError, KinfolkError, Problem
 from kinfolk.schema import Categorical, GroupTable, IndividualTable, Schema, WorkloadSpec

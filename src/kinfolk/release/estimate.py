@@ -14,7 +14,7 @@ from kinfolk.models.universe import LARGEST, distinct_size, universe_size
 from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.view import PublicView
 from kinfolk.queries.workload import FAMILIES, Workload
-from kinfolk.release.rehearsal import Expected, rehearse
+from kinfolk.release.benchmark_run import Expected, benchmark_run
 from kinfolk.schema import Schema
 
 
@@ -33,7 +33,7 @@ class Family:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outlook:
+class RunEstimate:
     """What a run would do."""
 
     families: tuple[Family, ...]
@@ -59,18 +59,18 @@ def plan(
     *,
     groups: int,
     people: int | None = None,
-    rehearsal: bool = True,
-) -> Outlook:
+    benchmark: bool = True,
+) -> RunEstimate:
     """Work out what a run would do with so many groups; the schema is all that it needs.
 
     >>> from kinfolk.datasets import load_schema
     >>> from kinfolk.methods.paper import hpd_fixed
     >>> from kinfolk.privacy.unit import Neighbours
     >>> promise = Guarantee.of(neighbours=Neighbours.REPLACE, epsilon=1.0, delta=1e-9)
-    >>> outlook = plan(
-    ...     load_schema("acs-red"), hpd_fixed(), promise, groups=10_000, rehearsal=False
+    >>> estimate = plan(
+    ...     load_schema("acs-red"), hpd_fixed(), promise, groups=10_000, benchmark=False
     ... )
-    >>> [(family.name, family.queries, round(family.noise[1], 1)) for family in outlook.families]
+    >>> [(family.name, family.queries, round(family.noise[1], 1)) for family in estimate.families]
     [('Q_G', 1333, 83.2), ('Q_I', 1333, 249.5)]
     """
     if groups < 1 or (people is not None and people < groups * schema.sizes[0]):
@@ -81,7 +81,7 @@ def plan(
     assumed = people or round(groups * min(2.5, (schema.sizes[0] + schema.sizes[-1]) / 2))
     workload = Workload.of(schema)
     universe = universe_size(schema)
-    return Outlook(
+    return RunEstimate(
         families=_families(workload, method, guarantee, groups=groups, people=assumed),
         rho=guarantee.rho,
         people=assumed,
@@ -89,8 +89,8 @@ def plan(
         parameters=_parameters(schema, method.settings),
         universe=universe,
         explicit=distinct_size(schema) <= LARGEST,
-        expected=rehearse(schema, method, guarantee, groups=groups, people=assumed)
-        if rehearsal
+        expected=benchmark_run(schema, method, guarantee, groups=groups, people=assumed)
+        if benchmark
         else None,
     )
 

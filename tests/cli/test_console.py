@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from bad_input.cases import HOUSEHOLDS, PERSONS, SCHEMA, swap
-from kinfolk.cli import screen
+from kinfolk.cli import console
 from kinfolk.cli.main import run
 
 ACTING = [chr(code) for code in (*range(9), *range(11, 32), 127, *range(128, 160))]
@@ -15,18 +15,18 @@ ACTING += [chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A)
 
 def test_everything_that_acts_is_escaped() -> None:
     for letter in ACTING:
-        assert screen.visible(f"a{letter}b") == f"a{ascii(letter)[1:-1]}b"
-    assert screen.visible("\x1b") == r"\x1b"
+        assert console.visible(f"a{letter}b") == f"a{ascii(letter)[1:-1]}b"
+    assert console.visible("\x1b") == r"\x1b"
     plain = "line\n\ttab é 中 🙂 שלום [red]:x:"
-    assert screen.visible(plain) == plain
+    assert console.visible(plain) == plain
 
 
 def test_say_tell_and_table(capsys: pytest.CaptureFixture[str]) -> None:
     bad = "\x1b[2J\u202e\x07\x9b"
     good = r"\x1b[2J\u202e\x07\x9b"
-    screen.say(bad)
-    screen.tell(bad)
-    screen.table(bad, [f"a{bad}", "b"], [[f"c{bad}", "[red]1[/red]"]])
+    console.say(bad)
+    console.tell(bad)
+    console.table(bad, [f"a{bad}", "b"], [[f"c{bad}", "[red]1[/red]"]])
     printed = capsys.readouterr()
     assert printed.err == f"{good}\n"
     assert printed.out.count(good) == 4
@@ -34,9 +34,9 @@ def test_say_tell_and_table(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_progress(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    console = Console(force_terminal=True, stderr=True, width=120)
-    monkeypatch.setattr(screen, "err", console)
-    with screen.progress("reading \x1b]0;title\x07 [bold]", 2) as bar:
+    terminal = Console(force_terminal=True, stderr=True, width=120)
+    monkeypatch.setattr(console, "err", terminal)
+    with console.progress("reading \x1b]0;title\x07 [bold]", 2) as bar:
         bar.refresh()
     shown = capsys.readouterr().err
     assert r"reading \x1b]0;title\x07 [bold]" in shown

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from kinfolk.cli.screen import err, progress, tell
+from kinfolk.cli.console import err, progress, tell
 
 if TYPE_CHECKING:
     from kinfolk.methods.method import Progress
