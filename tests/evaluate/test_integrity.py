@@ -7,11 +7,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from evaluation.families import FAMILIES, add, families
+from evaluate.families import FAMILIES, add, families
 from kinfolk.data.frames import write_table
 from kinfolk.errors import DataError, KinfolkError
-from kinfolk.evaluation import compare
-from kinfolk.evaluation.sources import find_tables, read_real, read_synthetic
+from kinfolk.evaluate import compare
+from kinfolk.evaluate.integrity import find_tables, read_real, read_synthetic
 
 
 def test_every_kind_of_broken_group_is_counted() -> None:

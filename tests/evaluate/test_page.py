@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.families import FAMILIES, families
+from evaluate.conftest import release
+from evaluate.families import FAMILIES, families
+from evaluate.hostile import CLOSING, HOSTILE, QUOTES, SCRIPT, hostile_tables
 from kinfolk.cli.main import run
 from kinfolk.data.frames import write_table
-from kinfolk.report import evaluate
-from report.conftest import release
-from report.hostile import CLOSING, HOSTILE, QUOTES, SCRIPT, hostile_tables
+from kinfolk.evaluate import evaluate
 
 
 class Page(HTMLParser):

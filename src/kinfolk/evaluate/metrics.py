@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk.evaluation.names import attribute_names
+from kinfolk.evaluate.names import attribute_names
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.english import describe
 from kinfolk.queries.workload import Block, Workload

@@ -9,10 +9,11 @@ from typing import Any
 
 from kinfolk.data.encoded import Cleaning, Encoded
 from kinfolk.data.tables import TableLike
-from kinfolk.evaluation import distributions, draws, pairs
-from kinfolk.evaluation.copies import Copies, copies
-from kinfolk.evaluation.distributions import Distribution, Shown, TwoWay
-from kinfolk.evaluation.errors import (
+from kinfolk.evaluate import distributions, pairs, resample
+from kinfolk.evaluate.copies import Copies, copies
+from kinfolk.evaluate.distributions import Distribution, Shown, TwoWay
+from kinfolk.evaluate.integrity import Integrity, find_tables, read_real, read_synthetic
+from kinfolk.evaluate.metrics import (
     COMMON,
     Answer,
     Answers,
@@ -21,8 +22,7 @@ from kinfolk.evaluation.errors import (
     Summary,
     by_attribute,
 )
-from kinfolk.evaluation.pairs import PairTable, Tie
-from kinfolk.evaluation.sources import Integrity, find_tables, read_real, read_synthetic
+from kinfolk.evaluate.pairs import PairTable, Tie
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
@@ -151,7 +151,7 @@ def compare(
     tell(f"Counting {asked.size:,} queries")
     counts = _counted(truth, asked)
     answers = Answers.of(counts, _counted(made, asked))
-    again = draws.second_survey(truth)
+    again = resample.bootstrap_resample(truth)
     second = Answers.of(counts, _counted(again, asked))
     tell("Comparing distributions")
     sets = answers.sets()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kinfolk.report.html import Html, join, tag
+from kinfolk.evaluate.html import Html, join, tag
 
 
 @dataclass(frozen=True, kw_only=True)

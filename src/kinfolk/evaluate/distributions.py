@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk.data.encoded import Encoded
-from kinfolk.evaluation.names import attribute_names
+from kinfolk.evaluate.names import attribute_names
 from kinfolk.schema import Schema
 
 Ints = npt.NDArray[np.int64]

@@ -10,12 +10,12 @@ from typing import Any
 
 from kinfolk.data.tables import TableLike
 from kinfolk.errors import KinfolkError
-from kinfolk.evaluation.comparison import NOTICE, Comparison, Stage, compare
+from kinfolk.evaluate.compare import NOTICE, Comparison, Stage, compare
+from kinfolk.evaluate.html import join, tag
+from kinfolk.evaluate.report import page
+from kinfolk.evaluate.sections import family_table
 from kinfolk.privacy.certificate import read_certificate
 from kinfolk.queries.workload import Workload
-from kinfolk.report.html import join, tag
-from kinfolk.report.page import page
-from kinfolk.report.sections import family_table
 from kinfolk.schema import Schema
 
 METRICS, REPORT, CERTIFICATE = "metrics.json", "report.html", "privacy.json"

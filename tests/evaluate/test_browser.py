@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from report.browser import Tab, browser, find_browser
-from report.hostile import CLOSING, QUOTES, SCRIPT
+from evaluate.browser import Tab, browser, find_browser
+from evaluate.hostile import CLOSING, QUOTES, SCRIPT
 
 PROGRAM = find_browser()
 

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from kinfolk.evaluate.html import Html, join, tag
+from kinfolk.evaluate.sections import note, section
+from kinfolk.evaluate.tables import Cell, Heading, facts, table
 from kinfolk.privacy.certificate import accounting_text, check_certificate
-from kinfolk.report.html import Html, join, tag
-from kinfolk.report.sections import note, section
-from kinfolk.report.tables import Cell, Heading, facts, table
 
 SPENDS = 200
 """Steps listed one by one."""

@@ -13,12 +13,12 @@ from importlib.resources import files
 from typing import Any
 
 import kinfolk
-from kinfolk.evaluation.comparison import NOTICE, Comparison
-from kinfolk.evaluation.distributions import Distribution
-from kinfolk.report import sections, structure
-from kinfolk.report.html import Html, join, json_block, tag
-from kinfolk.report.promise import promise
-from kinfolk.report.wording import families
+from kinfolk.evaluate import sections, structure
+from kinfolk.evaluate.compare import NOTICE, Comparison
+from kinfolk.evaluate.distributions import Distribution
+from kinfolk.evaluate.html import Html, join, json_block, tag
+from kinfolk.evaluate.promise import promise
+from kinfolk.evaluate.wording import families
 
 TITLE = "NOT PRIVATE: synthetic data beside the real data"
 
@@ -60,7 +60,7 @@ def _script() -> str:
 
 
 def _static(name: str) -> str:
-    return files("kinfolk.report").joinpath("static", name).read_text(encoding="utf-8")
+    return files("kinfolk.evaluate").joinpath("static", name).read_text(encoding="utf-8")
 
 
 def _policy(style: str, script: str) -> str:

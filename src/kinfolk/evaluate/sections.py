@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from itertools import pairwise
 
-from kinfolk.evaluation.comparison import Comparison
-from kinfolk.evaluation.errors import BANDS, COMMON
-from kinfolk.report.html import Html, join, name, tag
-from kinfolk.report.tables import Cell, Heading, table
-from kinfolk.report.wording import families, percent, points, times
+from kinfolk.evaluate.compare import Comparison
+from kinfolk.evaluate.html import Html, join, name, tag
+from kinfolk.evaluate.metrics import BANDS, COMMON
+from kinfolk.evaluate.tables import Cell, Heading, table
+from kinfolk.evaluate.wording import families, percent, points, times
 
 SETS = 300
 """Attribute sets listed in the page; all of them are in metrics.json."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from kinfolk.evaluation.comparison import Comparison
-from kinfolk.evaluation.distributions import Distribution
-from kinfolk.report.html import Html, join, name, tag
-from kinfolk.report.sections import SHORT, chart, note, section
-from kinfolk.report.tables import Cell, Heading, table
-from kinfolk.report.wording import percent, points
+from kinfolk.evaluate.compare import Comparison
+from kinfolk.evaluate.distributions import Distribution
+from kinfolk.evaluate.html import Html, join, name, tag
+from kinfolk.evaluate.sections import SHORT, chart, note, section
+from kinfolk.evaluate.tables import Cell, Heading, table
+from kinfolk.evaluate.wording import percent, points
 
 COMPOSITIONS = 15
 """Compositions shown one by one."""
