@@ -39,6 +39,17 @@ class Distribution:
         """
         return distance(np.array(self.real), np.array(self.synthetic))
 
+    @property
+    def shares(self) -> list[tuple[str, float, float]]:
+        """Every category with its share of both sides.
+
+        >>> Distribution(labels=("a", "b"), real=(5, 5), synthetic=(1, 3)).shares
+        [('a', 0.5, 0.25), ('b', 0.5, 0.75)]
+        """
+        real, synthetic = max(sum(self.real), 1), max(sum(self.synthetic), 1)
+        counts = zip(self.labels, self.real, self.synthetic, strict=True)
+        return [(label, one / real, other / synthetic) for label, one, other in counts]
+
     def most_common(self, number: int) -> Distribution:
         """The categories with the largest real counts, and all others as one."""
         if len(self.labels) <= number:

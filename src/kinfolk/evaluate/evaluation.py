@@ -10,10 +10,8 @@ from typing import Any
 
 from kinfolk.data.tables import TableLike
 from kinfolk.errors import KinfolkError
-from kinfolk.evaluate.compare import NOTICE, Comparison, Stage, compare
-from kinfolk.evaluate.html import join, tag
-from kinfolk.evaluate.report import page
-from kinfolk.evaluate.sections import family_table
+from kinfolk.evaluate.compare import Comparison, Stage, compare
+from kinfolk.evaluate.report import notebook, page
 from kinfolk.privacy.certificate import read_certificate
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
@@ -53,7 +51,7 @@ class Evaluation:
         return {name: target / name for name in contents}
 
     def _repr_html_(self) -> str:
-        return join(tag("p", tag("strong", NOTICE)), family_table(self.comparison))
+        return notebook(self.comparison)
 
     def __repr__(self) -> str:
         total = self.comparison.families["all"]

@@ -1,130 +1,77 @@
-"""The second page of the report: what was promised, to whom, in plain words."""
+"""A certificate as the report's second tab tells it."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from kinfolk.evaluate.html import Html, join, tag
-from kinfolk.evaluate.sections import note, section
-from kinfolk.evaluate.tables import Cell, Heading, facts, table
 from kinfolk.privacy.certificate import accounting_text, check_certificate
 
 SPENDS = 200
 """Steps listed one by one."""
 
 
-def promise(certificate: Mapping[str, Any] | str) -> Html:
-    """The certificate for people, checked; or why it cannot be shown."""
+@dataclass(frozen=True, kw_only=True)
+class Promise:
+    """What was promised, in words; or why that cannot be said."""
+
+    held: Mapping[str, Any] | None = None
+    wrong: Sequence[str] = ()
+    """What does not hold."""
+    unreadable: str | None = None
+
+
+def read_promise(certificate: Mapping[str, Any] | str) -> Promise:
+    """Check a certificate and put it into words; text says why there is none."""
     if isinstance(certificate, str):
-        return section("promise", "What was promised", tag("p", certificate, class_="alarm"))
+        return Promise(unreadable=certificate)
     wrong = check_certificate(certificate)
     if not wrong:
         try:
-            return _held(certificate)
+            return Promise(held=_held(certificate))
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             wrong = [f"it is not complete or not well-formed ({type(error).__name__}: {error})"]
-    return section(
-        "promise",
-        "What was promised",
-        tag("p", "The certificate does not hold:", class_="alarm"),
-        tag("ul", *(tag("li", reason) for reason in wrong)),
-    )
+    return Promise(wrong=wrong)
 
 
-def _held(certificate: Mapping[str, Any]) -> Html:
-    return section(
-        "promise",
-        "What was promised",
-        _plain(certificate) if certificate["private"] else _seeded(),
-        tag("p", f"Protected is {certificate['protects']}.") if certificate["private"] else "",
-        _facts(certificate),
-        _spends(certificate),
-        note(
-            "The arithmetic was checked again for this page: every step costs what it states, the "
-            "steps add up, and the sum keeps the promise. The promise is about the synthetic "
-            "tables and their model. It does not cover this report, which shows true figures."
-        ),
-    )
-
-
-def _seeded() -> Html:
-    return tag(
-        "p",
-        "Nobody is protected: the noise came from a seed, which is for tests only. The figures "
-        "below would hold had it been drawn as usual.",
-        class_="alarm",
-    )
-
-
-def _plain(certificate: Mapping[str, Any]) -> Html:
-    unit, epsilon, delta = (certificate[key] for key in ("unit_name", "epsilon", "delta"))
-    factor = math.exp(min(epsilon, 700))
-    return tag(
-        "p",
-        f"To every {unit}: whatever anybody concludes from the synthetic data, they could have "
-        f"concluded it as well had this {unit}'s data been different. The probability of any "
-        f"conclusion is at most {factor:.3g} times as large, plus {delta:.2g}.",
-        class_="lead",
-    )
-
-
-def _facts(certificate: Mapping[str, Any]) -> Html:
-    declared = certificate["domain"] == "declared"
-    kinds = Counter(str(spend["mechanism"]) for spend in certificate["spends"])
-    steps = ", ".join(f"{number:,} {kind}" for kind, number in kinds.items()) or "none"
-    spent, budget = float(Fraction(certificate["spent"])), float(Fraction(certificate["rho"]))
+def _held(certificate: Mapping[str, Any]) -> dict[str, Any]:
+    """What the template shows, as text: whatever is missing or ill-formed is found here."""
+    epsilon, delta, spends = (certificate[key] for key in ("epsilon", "delta", "spends"))
+    kinds = Counter(str(spend["mechanism"]) for spend in spends)
     versions = certificate.get("versions", {})
-    unprotected = certificate.get("unprotected", ())
-    lost = [("Not protected", tag("ul", *(tag("li", one) for one in unprotected)))]
-    return facts(
-        [
-            ("Epsilon and delta", f"{certificate['epsilon']:g} and {certificate['delta']:.3g}"),
-            ("For one", certificate["unit_name"]),
-            ("What may differ", f"{certificate['difference']} ({certificate['neighbours']})"),
-            *((("Warning", tag("strong", one))) for one in certificate["warnings"]),
-            *(lost if unprotected else ()),
-            ("Treated as public", tag("ul", *(tag("li", one) for one in certificate["public"]))),
-            (
-                "Domain",
-                "declared as public"
-                if declared
-                else tag("strong", "drafted from the data and not confirmed: it leaks"),
-            ),
-            ("Spent", f"rho = {spent:.4g} of {budget:.4g}"),
-            ("Accounting", accounting_text(certificate["accounting"])),
-            ("Steps", steps),
-            ("Made with", ", ".join(f"{name} {version}" for name, version in versions.items())),
-        ]
-    )
-
-
-def _spends(certificate: Mapping[str, Any]) -> Html:
-    listed = certificate["spends"][:SPENDS]
-    rows = [
-        [
-            Cell(shown=spend["step"]),
-            Cell(shown=spend["mechanism"]),
-            Cell(shown=f"{float(spend.get('sigma') or spend.get('scale')):.4g}"),
-            Cell(shown=f"{float(Fraction(spend['rho'])):.3g}"),
-        ]
-        for spend in listed
-    ]
-    heads = [
-        Heading(words="step", number=False),
-        Heading(words="mechanism", number=False, minor=True),
-        Heading(words="noise scale"),
-        Heading(words="rho"),
-    ]
-    every = len(certificate["spends"])
-    which = f"The first {len(rows)} of {every:,} steps" if every > len(rows) else "Every step"
-    return join(
-        tag(
-            "details",
-            tag("summary", "Every step that touched the real data"),
-            table(f"{which} and what it cost", heads, rows),
-        )
-    )
+    listed = spends[:SPENDS]
+    cut = len(spends) > len(listed)
+    return {
+        "private": certificate["private"],
+        "unit": certificate["unit_name"],
+        "factor": f"{math.exp(min(epsilon, 700)):.3g}",
+        "plus": f"{delta:.2g}",
+        "protects": certificate["protects"] if certificate["private"] else None,
+        "epsilon": f"{epsilon:g}",
+        "delta": f"{delta:.3g}",
+        "difference": certificate["difference"],
+        "neighbours": certificate["neighbours"],
+        "warnings": list(certificate["warnings"]),
+        "unprotected": list(certificate.get("unprotected", ())),
+        "public": list(certificate["public"]),
+        "declared": certificate["domain"] == "declared",
+        "spent": f"{float(Fraction(certificate['spent'])):.4g}",
+        "rho": f"{float(Fraction(certificate['rho'])):.4g}",
+        "accounting": accounting_text(certificate["accounting"]),
+        "kinds": ", ".join(f"{number:,} {kind}" for kind, number in kinds.items()) or "none",
+        "versions": ", ".join(f"{name} {version}" for name, version in versions.items()),
+        "which": f"The first {len(listed)} of {len(spends):,} steps" if cut else "Every step",
+        "steps": [
+            {
+                "step": spend["step"],
+                "mechanism": spend["mechanism"],
+                "scale": f"{float(spend.get('sigma') or spend.get('scale')):.4g}",
+                "rho": f"{float(Fraction(spend['rho'])):.3g}",
+            }
+            for spend in listed
+        ],
+    }

@@ -1,66 +1,103 @@
 """The report: one HTML file that asks for nothing from anywhere.
 
-A strict content security policy allows exactly the page's own style and script, by their hashes:
-even a mistake in escaping could not run a script or send anything.
+Templates escape whatever they show, and a strict content security policy allows exactly the page's
+own style and script, by their hashes: even a mistake in escaping could not run a script or send
+anything.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Mapping
+from functools import cache
 from importlib.resources import files
-from typing import Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import kinfolk
-from kinfolk.evaluate import sections, structure
 from kinfolk.evaluate.compare import NOTICE, Comparison
 from kinfolk.evaluate.distributions import Distribution
-from kinfolk.evaluate.html import Html, join, json_block, tag
-from kinfolk.evaluate.promise import promise
-from kinfolk.evaluate.wording import families
+from kinfolk.evaluate.metrics import BANDS, COMMON
+from kinfolk.evaluate.promise import read_promise
+from kinfolk.schema import Schema
 
-TITLE = "NOT PRIVATE: synthetic data beside the real data"
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+SETS = 300
+"""Attribute sets listed in the page; all of them are in metrics.json."""
+COMPOSITIONS = 15
+"""Compositions shown one by one."""
+
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 def page(found: Comparison, certificate: Mapping[str, Any] | str | None = None) -> str:
     """The whole page."""
-    style, script = _static("report.css"), _script()
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=_policy(style, script)),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("meta", name="referrer", content="no-referrer"),
-        tag("meta", name="robots", content="noindex"),
-        tag("title", TITLE),
-        Html(f"<style>{style}</style>"),
+    style, script = _read("static/report.css"), _script()
+    words = families(found.schema)
+    used = sorted({name for one in found.worst for name in one.attributes})
+    return _render(
+        "report.html.j2",
+        found=found,
+        groups=found.schema.table_names[0],
+        people=found.schema.individual.table,
+        words=words,
+        asked=f"{found.families['all'].queries:,}",
+        at_least=f"{COMMON:.0%}",
+        kinds=[(family, words[family]) for family in found.families if family != "all"],
+        named=[(name, name) for name in used],
+        most_sets=SETS,
+        compositions=_compositions(found),
+        promise=None if certificate is None else read_promise(certificate),
+        data=_data(found),
+        notice=NOTICE,
+        version=kinfolk.__version__,
+        style=style,
+        script=script,
+        policy=_policy(style, script),
     )
-    body = tag(
-        "body",
-        tag("a", "Skip to the content", href="#main", class_="skip"),
-        tag("p", NOTICE, class_="banner", role="note"),
-        _header(found),
-        _panels(found, certificate),
-        tag(
-            "footer",
-            tag("p", f"Made with kinfolk {kinfolk.__version__}. {NOTICE}"),
-        ),
-        json_block("data", _data(found)),
-        Html(f"<script>{script}</script>"),
+
+
+def notebook(found: Comparison) -> str:
+    """The table of errors, for a notebook."""
+    words = families(found.schema)
+    return _render("notebook.html.j2", found=found, words=words, notice=NOTICE)
+
+
+def _render(template: str, **values: object) -> str:
+    text = _environment().get_template(template).render(values).strip() + "\n"
+    # HTML knows no control characters, and UTF-8 no halves of characters.
+    return _CONTROLS.sub("\ufffd", text).encode("utf-8", "replace").decode("utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    # Imported here because figures are often wanted without a page.
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    found = Environment(
+        loader=FunctionLoader(_read),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-    return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
+    found.filters |= {"comma": comma, "percent": percent, "points": points, "times": times}
+    found.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
+    return found
+
+
+def _read(name: str) -> str:
+    return files("kinfolk.evaluate").joinpath(name).read_text(encoding="utf-8")
 
 
 def _script() -> str:
     """The page's script: its files in order, in a scope of their own."""
-    parts = (_static(f"{name}.js") for name in ("charts", "choices", "tables"))
+    parts = (_read(f"static/{name}.js") for name in ("charts", "choices", "tables"))
     return f'(() => {{\n"use strict";\n{"".join(parts)}}})();'
-
-
-def _static(name: str) -> str:
-    return files("kinfolk.evaluate").joinpath("static", name).read_text(encoding="utf-8")
 
 
 def _policy(style: str, script: str) -> str:
@@ -73,98 +110,24 @@ def _policy(style: str, script: str) -> str:
     )
 
 
-def _header(found: Comparison) -> Html:
-    groups, people = found.schema.table_names[0], found.schema.individual.table
-    return tag(
-        "header",
-        tag("h1", "Synthetic data beside the real data"),
-        tag(
-            "p",
-            f"{_amount(found.synthetic, groups, people)} synthetic, "
-            f"{_amount(found.real, groups, people)} real; "
-            f"{found.families['all'].queries:,} questions put to both.",
-        ),
-    )
-
-
-def _amount(numbers: tuple[int, int], groups: str, people: str) -> str:
-    if groups == people:
-        return f"{numbers[0]:,} {groups}"
-    return f"{numbers[0]:,} {groups} with {numbers[1]:,} {people}"
-
-
-def _panels(found: Comparison, certificate: Mapping[str, Any] | str | None) -> Html:
-    comparison = _comparison(found)
-    if certificate is None:
-        return tag("main", comparison, id="main")
-    tabs = [("comparison", "What is kept and lost"), ("certificate", "What was promised")]
-    panels = [comparison, promise(certificate)]
-    return tag(
-        "main",
-        tag(
-            "div",
-            *(
-                tag(
-                    "button",
-                    words,
-                    type="button",
-                    role="tab",
-                    id=f"tab-{identifier}",
-                    aria_controls=f"panel-{identifier}",
-                    aria_selected="true" if index == 0 else "false",
-                )
-                for index, (identifier, words) in enumerate(tabs)
-            ),
-            role="tablist",
-            aria_label="Pages of the report",
-            class_="tabs script",
-        ),
-        *(
-            tag(
-                "div",
-                content,
-                role="tabpanel",
-                id=f"panel-{identifier}",
-                aria_labelledby=f"tab-{identifier}",
-            )
-            for (identifier, _), content in zip(tabs, panels, strict=True)
-        ),
-        id="main",
-    )
-
-
-def _comparison(found: Comparison) -> Html:
-    parts = [("summary", "In one look", sections.summary(found))]
-    if found.schema.size_limit > 1:
-        parts.append(("groups", "Groups", structure.sizes(found)))
-    parts += [
-        ("one-way", "One attribute", structure.one_attribute()),
-        ("two-way", "Two attributes", structure.two_attributes(found)),
-        ("within", "Within groups", structure.within_groups(found)),
-        ("questions", "Worst questions", sections.worst(found)),
-        ("attributes", "Hard attributes", sections.attributes(found)),
-        ("sound", "Soundness", structure.soundness(found)),
-    ]
-    there = [part for part in parts if part[2]]
-    links = [tag("li", tag("a", words, href=f"#{at}")) for at, words, _ in there]
-    contents = tag("nav", tag("ul", *links), aria_label="Sections", class_="contents")
-    return join(contents, *(part for _, _, part in there))
+def _compositions(found: Comparison) -> Distribution | None:
+    return found.compositions.most_common(COMPOSITIONS) if found.compositions else None
 
 
 def _data(found: Comparison) -> dict[str, Any]:
     """What the page's script draws from: counts, as compact as they go."""
     words = families(found.schema)
     kinds = [(words[name], one.bands) for name, one in found.families.items()]
-    shown = found.compositions
+    shown = _compositions(found)
     return {
         "groups": found.schema.table_names[0],
         "people": found.schema.individual.table,
         "bands": {
-            "labels": sections.band_labels(),
+            "labels": _band_labels(),
             "rows": [*kinds, ("second real survey", found.second_survey["all"].bands)],
         },
         "sizes": _counts(found.sizes),
-        "compositions": _counts(shown.most_common(structure.COMPOSITIONS)) if shown else None,
+        "compositions": _counts(shown) if shown else None,
         "attributes": [
             {"name": one.name, "level": one.level, "labels": one.labels} for one in found.shown
         ],
@@ -183,3 +146,67 @@ def _data(found: Comparison) -> dict[str, Any]:
 
 def _counts(found: Distribution) -> dict[str, Any]:
     return {"labels": found.labels, "real": found.real, "synthetic": found.synthetic}
+
+
+def _band_labels() -> list[str]:
+    """The bands of the errors' distribution, in words."""
+    edges = [f"{100 * edge:g}" for edge in BANDS]
+    middle = [f"{low} to {high}" for low, high in pairwise(edges)]
+    return [f"under {edges[0]}", *middle, f"{edges[-1]} or more"]
+
+
+def families(schema: Schema) -> Mapping[str, str]:
+    """The levels of a workload, in the schema's own words.
+
+    >>> from kinfolk.datasets import load_schema
+    >>> families(load_schema("detroit"))["relation"]
+    'persons and their relatives'
+    """
+    group, person = schema.table_names[0], schema.individual.table
+    return {
+        "group": group,
+        "individual": person,
+        "relation": f"{person} and their relatives",
+        "all": "all questions",
+    }
+
+
+def comma(number: int) -> str:
+    """A count.
+
+    >>> comma(1234567)
+    '1,234,567'
+    """
+    return f"{number:,}"
+
+
+def percent(share: float) -> str:
+    """A share from 0 to 1, with as many digits as help.
+
+    >>> percent(0.4567), percent(0.0312), percent(0.00021), percent(0.0)
+    ('45.7%', '3.1%', '0.02%', '0%')
+    """
+    return f"{points(share)}%"
+
+
+def points(error: float) -> str:
+    """A difference of shares in percentage points.
+
+    >>> points(0.0576), points(0.00055), points(0.0000012)
+    ('5.8', '0.06', '0.0001')
+    """
+    number = 100 * error
+    if number == 0:
+        return "0"
+    size = abs(number)
+    places = 1 if size >= 1 else 2 if size >= 0.01 else 4
+    return f"{number:.{places}f}" if size >= 0.00005 else f"{number:.0e}"
+
+
+def times(ratio: float) -> str:
+    """How many times as large something is.
+
+    >>> times(2.34), times(27.1)
+    ('2.3 times', '27 times')
+    """
+    return f"{ratio:.0f} times" if ratio >= 10 else f"{ratio:.1f} times"
