@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from kinfolk.data.encoded import Cleaning, Encoded
@@ -12,7 +11,7 @@ from kinfolk.data.tables import TableLike
 from kinfolk.evaluate import distributions, pairs, resample
 from kinfolk.evaluate.copies import Copies, copies
 from kinfolk.evaluate.distributions import Distribution, Shown, TwoWay
-from kinfolk.evaluate.integrity import Integrity, find_tables, read_real, read_synthetic
+from kinfolk.evaluate.integrity import Integrity, read_real, read_synthetic
 from kinfolk.evaluate.metrics import (
     COMMON,
     Answer,
@@ -125,14 +124,14 @@ def compare(
     schema: Schema,
     *,
     real: Mapping[str, TableLike],
-    synthetic: Mapping[str, TableLike] | str | Path,
+    synthetic: Mapping[str, TableLike],
     workload: Workload | None = None,
     stage: Stage | None = None,
 ) -> Comparison:
     """Compare synthetic tables with the real ones, on the schema's workload and beyond it.
 
-    Tables are files or data frames by the schema's names; `synthetic` may also be a folder that
-    holds them. NOT PRIVATE: nothing of the result may leave the place where the real data is.
+    Tables are files or data frames by the schema's names. NOT PRIVATE: nothing of the result may
+    leave the place where the real data is.
 
     >>> from kinfolk.datasets import load_detroit
     >>> schema, tables = load_detroit()
@@ -144,8 +143,6 @@ def compare(
     tell = stage or (lambda words: None)
     asked = Workload.of(schema) if workload is None else workload
     tell("Reading the tables")
-    if isinstance(synthetic, str | Path):
-        synthetic = find_tables(schema, Path(synthetic))
     truth = read_real(schema, real)
     made, integrity = read_synthetic(schema, synthetic)
     tell(f"Counting {asked.size:,} queries")
