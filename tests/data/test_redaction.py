@@ -196,7 +196,7 @@ SHOWN: dict[str, set[str]] = {
         *("self.name", "self.named_by", "name", "column", "twice[0]", "kind", "kinds[first]"),
         *("kinds[row]", "type(frame).__name__", "', '.join(SUFFIXES)"),
     },
-    "evaluation/sources.py": {
+    "evaluate/integrity.py": {
         *("directory", "name", "kind", "there[0].name", "there[1].name"),
         "schema.individual.group_id",
     },

@@ -12,7 +12,7 @@ from kinfolk.errors import KinfolkError, redacting
 from kinfolk.schema import Schema
 
 if TYPE_CHECKING:
-    from kinfolk.report import Evaluation
+    from kinfolk.evaluate import Evaluation
 
 HELP = """Judge synthetic tables against the real ones. NOT PRIVATE.
 
@@ -73,7 +73,7 @@ def evaluate_command(
 ) -> None:
     """See HELP."""
     # Imported here because it brings the compiled counting along, which other commands do without.
-    from kinfolk.report import evaluate
+    from kinfolk.evaluate import evaluate
 
     declared = Schema.from_yaml(schema)
     names, given = declared.table_names, (first, *rest)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from kinfolk.data.clean import apply_size_and_role_limits
 from kinfolk.data.columns import Codes, encode_column, join_truncated, written
 from kinfolk.data.encoded import CodeArray, Encoded, code_type, storage_types
-from kinfolk.data.linking import link_tables
+from kinfolk.data.linking import Links, link_tables
 from kinfolk.data.tables import Source, TableLike, UnreadableError, read_source
 from kinfolk.errors import DataError, KinfolkError, Problem, private, redacting
 from kinfolk.schema import Attribute, Schema
@@ -138,12 +138,15 @@ def encode_sources(
     problems: list[Problem],
     *,
     part: bool = False,
+    links: Links | None = None,
 ) -> Encoded:
     """Encode tables that have been read; `problems` holds what reading them found.
 
-    A `part` of the data may have rows of one table only, or no group left in it.
+    A `part` of the data may have rows of one table only, or no group left in it. Tables whose
+    `links` are known already are not linked again.
     """
-    links = link_tables(schema, homes, people, problems, part=part)
+    if links is None:
+        links = link_tables(schema, homes, people, problems, part=part)
     group = _encode_columns(schema.group_attributes, homes, problems)
     individual = _encode_columns(schema.individual_attributes, people, problems)
     members = None

@@ -34,6 +34,16 @@ class Links:
         """The id of a group, as text."""
         return plain_text(self.ids[group]) if self.ids is not None else private(group + 1)
 
+    def only(self, groups: npt.NDArray[np.bool_], people: npt.NDArray[np.bool_]) -> Links:
+        """The links among some groups, (groups,), and some of their people, (people,)."""
+        row = np.cumsum(groups) - 1
+        return Links(
+            groups=int(groups.sum()),
+            group_of=row[self.group_of[people]],
+            sound=self.sound[groups],
+            ids=None if self.ids is None else self.ids.filter(pa.array(groups)),
+        )
+
 
 def link_tables(
     schema: Schema,

@@ -12,7 +12,7 @@ from pathlib import Path
 import numba
 import numpy as np
 
-from kinfolk.evaluation.errors import shares
+from kinfolk.evaluate.metrics import shares
 from kinfolk.privacy.curator import Curator
 from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.unit import Neighbours

@@ -79,3 +79,14 @@ class AttributeNames:
             for table, position in zip(self.schema.table_names, places[name], strict=False):
                 places[f"{table}.{name}"] = [position]
         return places
+
+    def by_position(self) -> dict[int, str]:
+        """Positions -> names: one name each, also where both tables share it.
+
+        >>> from kinfolk.datasets import load_schema
+        >>> names = AttributeNames(load_schema("detroit")).by_position()
+        >>> names[4], names[6], names[9]
+        ('households.race_id', 'COUNT', 'persons.race_id')
+        """
+        names = {found[0]: name for name, found in self.places().items() if len(found) == 1}
+        return dict(sorted(names.items()))

@@ -8,11 +8,11 @@ import json
 import numpy as np
 import pytest
 
-from evaluation.families import FAMILIES, families
+from evaluate.families import FAMILIES, families
 from kinfolk.data.encode import encode
 from kinfolk.data.encoded import Encoded
-from kinfolk.evaluation import compare
-from kinfolk.evaluation.comparison import Comparison
+from kinfolk.evaluate import compare
+from kinfolk.evaluate.compare import Comparison
 from kinfolk.queries.workload import Workload
 from obvious import obvious_counts
 

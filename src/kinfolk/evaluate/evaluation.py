@@ -10,12 +10,11 @@ from typing import Any
 
 from kinfolk.data.tables import TableLike
 from kinfolk.errors import KinfolkError
-from kinfolk.evaluation.comparison import NOTICE, Comparison, Stage, compare
+from kinfolk.evaluate.compare import Comparison, Stage, compare
+from kinfolk.evaluate.integrity import find_tables
+from kinfolk.evaluate.report import notebook, page
 from kinfolk.privacy.certificate import read_certificate
 from kinfolk.queries.workload import Workload
-from kinfolk.report.html import join, tag
-from kinfolk.report.page import page
-from kinfolk.report.sections import family_table
 from kinfolk.schema import Schema
 
 METRICS, REPORT, CERTIFICATE = "metrics.json", "report.html", "privacy.json"
@@ -53,7 +52,7 @@ class Evaluation:
         return {name: target / name for name in contents}
 
     def _repr_html_(self) -> str:
-        return join(tag("p", tag("strong", NOTICE)), family_table(self.comparison))
+        return notebook(self.comparison)
 
     def __repr__(self) -> str:
         total = self.comparison.families["all"]
@@ -83,15 +82,18 @@ def evaluate(
     >>> evaluate(schema, real=tables, synthetic=tables, workload=workload)
     Evaluation(495 queries, max error 0, mean 0; NOT PRIVATE)
     """
-    comparison = compare(schema, real=real, synthetic=synthetic, workload=workload, stage=stage)
     certificate = None
-    if isinstance(synthetic, str | Path) and (Path(synthetic) / CERTIFICATE).exists():
-        certificate = _certificate(Path(synthetic) / CERTIFICATE)
+    if isinstance(synthetic, str | Path):
+        folder = Path(synthetic)
+        synthetic, certificate = find_tables(schema, folder), _certificate(folder / CERTIFICATE)
+    comparison = compare(schema, real=real, synthetic=synthetic, workload=workload, stage=stage)
     return Evaluation(comparison=comparison, certificate=certificate)
 
 
-def _certificate(path: Path) -> Mapping[str, Any] | str:
-    """The certificate; a file that is none is no reason not to compare the tables."""
+def _certificate(path: Path) -> Mapping[str, Any] | str | None:
+    """The certificate, if there is one; a bad one is no reason not to compare the tables."""
+    if not path.exists():
+        return None
     try:
         return read_certificate(path)
     except KinfolkError as error:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
-from evaluation.families import FAMILIES, add, families
+from evaluate.families import FAMILIES, add, families
+from kinfolk.data.encode import encode
 from kinfolk.data.frames import write_table
+from kinfolk.data.linking import link_tables
 from kinfolk.errors import DataError, KinfolkError
-from kinfolk.evaluation import compare
-from kinfolk.evaluation.sources import find_tables, read_real, read_synthetic
+from kinfolk.evaluate import compare
+from kinfolk.evaluate.copies import identities
+from kinfolk.evaluate.integrity import find_tables, read_real, read_synthetic
 
 
 def test_every_kind_of_broken_group_is_counted() -> None:
@@ -41,6 +46,25 @@ def test_every_kind_of_broken_group_is_counted() -> None:
     assert compare(FAMILIES, real=clean, synthetic=broken).families["all"].max == 0
     with pytest.raises(DataError, match="the real tables do not fit the schema"):
         read_real(FAMILIES, broken)
+
+
+def test_tables_are_linked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+
+    def link(*given: Any, **more: Any) -> Any:
+        calls.append(given)
+        return link_tables(*given, **more)
+
+    monkeypatch.setattr("kinfolk.evaluate.integrity.link_tables", link)
+    monkeypatch.setattr("kinfolk.data.encode.link_tables", link)
+    broken = add(families(), homes=[(900, 0)], people=[(999, 0)])
+    order = np.random.default_rng(1).permutation(broken["people"].num_rows)
+    data, _ = read_synthetic(FAMILIES, {**broken, "people": broken["people"].take(order)})
+    assert len(calls) == 1
+    # Linked once, before anybody was left out, and still everybody is where they belong.
+    expected = encode(FAMILIES, families())
+    one, other = identities([data, expected])
+    assert one.tolist() == other.tolist()
 
 
 def test_sound_tables_are_sound() -> None:

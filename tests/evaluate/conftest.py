@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.families import FAMILIES, families
+from evaluate.families import FAMILIES, families
+from evaluate.hostile import HOSTILE, hostile_tables
 from kinfolk.data.frames import write_table
+from kinfolk.evaluate import evaluate
 from kinfolk.privacy import Gaussian, Ledger
 from kinfolk.privacy.certificate import certificate_of
-from kinfolk.report import evaluate
 from promises import promise
-from report.hostile import HOSTILE, hostile_tables
 
 
 def release(folder: Path, *, private: bool = True) -> Path:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk.data.encoded import Encoded
-from kinfolk.evaluation.draws import halves
+from kinfolk.evaluate.resample import halves
 
 Ints = npt.NDArray[np.int64]
 

@@ -116,10 +116,11 @@ def read_synthetic(schema: Schema, tables: Mapping[str, TableLike]) -> tuple[Enc
         groups=0,
         people=0,
     )
+    links = None
     if homes is not None:
-        homes, people, found = _whole_groups(schema, homes, people, found)
+        homes, people, links, found = _whole_groups(schema, homes, people, found)
     try:
-        data = encode_sources(schema, homes, people, [])
+        data = encode_sources(schema, homes, people, [], links=links)
     except DataError as error:
         raise DataError(SYNTHETIC, error.problems) from None
     cleaning = data.cleaning
@@ -135,7 +136,7 @@ def read_synthetic(schema: Schema, tables: Mapping[str, TableLike]) -> tuple[Enc
 
 def _whole_groups(
     schema: Schema, homes: Source, people: Source, found: Integrity
-) -> tuple[Source, Source, Integrity]:
+) -> tuple[Source, Source, Links, Integrity]:
     """Only groups with one good id, members, and the members their roles require."""
     noted: list[Problem] = []
     links = link_tables(schema, homes, people, noted)
@@ -165,7 +166,7 @@ def _whole_groups(
         what = "no group is left: all of them hang together wrongly."
         fix = f"Check the ids ({schema.individual.group_id}) and the roles."
         raise DataError(SYNTHETIC, [*noted, Problem(where=people.name, what=what, fix=fix)])
-    return _kept(homes, keep), _kept(people, staying), found
+    return _kept(homes, keep), _kept(people, staying), links.only(keep, staying), found
 
 
 def _repeated(links: Links) -> Mask:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from evaluation.families import FAMILIES, families
+from evaluate.families import FAMILIES, families
 from kinfolk.data.encode import encode
-from kinfolk.evaluation.copies import identities
-from kinfolk.evaluation.draws import halves, second_survey
+from kinfolk.evaluate.copies import identities
+from kinfolk.evaluate.resample import bootstrap_resample, halves
 
 
 def test_identities_are_those_of_sorted_members() -> None:
@@ -36,7 +36,7 @@ def test_the_order_of_members_does_not_matter() -> None:
 def test_halves_and_the_second_survey_are_made_of_the_real_groups() -> None:
     data = encode(FAMILIES, families(61))
     first, second = halves(data)
-    whole, one, other, again = identities([data, first, second, second_survey(data)])
+    whole, one, other, again = identities([data, first, second, bootstrap_resample(data)])
     assert (len(one), len(other), len(again)) == (31, 30, 61)
     assert sorted([*one, *other]) == sorted(whole)
     assert set(again) < set(whole)

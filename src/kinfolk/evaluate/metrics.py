@@ -8,7 +8,6 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk.evaluation.names import attribute_names
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.english import describe
 from kinfolk.queries.workload import Block, Workload
@@ -220,7 +219,8 @@ def _levels(workload: Workload) -> npt.NDArray[np.int64]:
 
 def _named(schema: Schema, block: Block) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The names of a block's own attributes and of the relative's."""
-    names, first = attribute_names(schema), AttributeNames(schema).first_individual
+    attributes = AttributeNames(schema)
+    names, first = attributes.by_position(), attributes.first_individual
     own = (*block.group, *(first + position for position in block.individual))
     relative = tuple(first + position for position in block.relative)
     return tuple(names[p] for p in own), tuple(names[p] for p in relative)

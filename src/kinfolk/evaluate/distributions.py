@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk.data.encoded import Encoded
-from kinfolk.evaluation.names import attribute_names
 from kinfolk.schema import Schema
+from kinfolk.schema.names import AttributeNames
 
 Ints = npt.NDArray[np.int64]
 
@@ -38,6 +38,17 @@ class Distribution:
         0.25
         """
         return distance(np.array(self.real), np.array(self.synthetic))
+
+    @property
+    def shares(self) -> list[tuple[str, float, float]]:
+        """Every category with its share of both sides.
+
+        >>> Distribution(labels=("a", "b"), real=(5, 5), synthetic=(1, 3)).shares
+        [('a', 0.5, 0.25), ('b', 0.5, 0.75)]
+        """
+        real, synthetic = max(sum(self.real), 1), max(sum(self.synthetic), 1)
+        counts = zip(self.labels, self.real, self.synthetic, strict=True)
+        return [(label, one / real, other / synthetic) for label, one, other in counts]
 
     def most_common(self, number: int) -> Distribution:
         """The categories with the largest real counts, and all others as one."""
@@ -132,13 +143,13 @@ def _composition_text(composition: tuple[int, ...], names: Sequence[str]) -> str
 
 def shown_attributes(real: Encoded) -> tuple[Shown, ...]:
     """All attributes, the size of a group among them, with as many categories as there is room."""
+    attributes = AttributeNames(real.schema)
     counts = [
-        np.bincount(codes, minlength=_size(real.schema, position))
+        np.bincount(codes, minlength=attributes.size(position))
         for position, codes in _columns(real).items()
     ]
     most = next((n for n in FOLDS if _cells([len(c) for c in counts], n) <= CELLS), FOLDS[-1])
-    names = attribute_names(real.schema)
-    first = len(real.schema.group_attributes) + 1
+    names = attributes.by_position()
     shown = []
     for (position, name), count in zip(names.items(), counts, strict=True):
         labels = _labels(real.schema, position)
@@ -148,7 +159,7 @@ def shown_attributes(real: Encoded) -> tuple[Shown, ...]:
             fold = np.full(len(labels), most - 1)
             fold[kept] = np.arange(most - 1)
             labels = (*(labels[code] for code in kept), OTHERS)
-        level = "individual" if position >= first else "group"
+        level = "individual" if attributes.is_individual(position) else "group"
         shown.append(Shown(name=name, level=level, labels=labels, fold=fold))
     return tuple(shown)
 
@@ -156,10 +167,6 @@ def shown_attributes(real: Encoded) -> tuple[Shown, ...]:
 def _cells(categories: list[int], most: int) -> int:
     held = [min(number, most) for number in categories]
     return sum(a * b for a, b in itertools.combinations(held, 2))
-
-
-def _size(schema: Schema, position: int) -> int:
-    return len(_labels(schema, position))
 
 
 def _labels(schema: Schema, position: int) -> tuple[str, ...]:
@@ -180,7 +187,7 @@ def _columns(data: Encoded) -> dict[int, Ints]:
         for position in range(data.group.shape[1]):
             columns[position] = data.group[:, position].astype(np.int64)
         columns[len(columns)] = data.sizes - schema.sizes.start
-    first = len(schema.group_attributes) + 1
+    first = AttributeNames(schema).first_individual
     for position in range(data.individual.shape[1]):
         columns[first + position] = data.individual[:, position].astype(np.int64)
     return columns

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from report.browser import Tab, browser, find_browser
-from report.hostile import CLOSING, QUOTES, SCRIPT
+from evaluate.browser import Tab, browser, find_browser
+from evaluate.hostile import CLOSING, QUOTES, SCRIPT
 
 PROGRAM = find_browser()
 
@@ -133,7 +133,7 @@ def test_tabs_follow_the_keyboard(tab: Tab, families_report: Path) -> None:
     tab.call("Input.dispatchKeyEvent", type="keyDown", key="ArrowRight", code="ArrowRight")
     assert tab.run(shown) == [False, True]
     assert tab.run("document.activeElement.id") == "tab-certificate"
-    assert "To every household" in tab.run("document.getElementById('promise').textContent")
+    assert "To every home:" in tab.run("document.getElementById('promise').textContent")
 
 
 def test_values_are_shown_under_the_pointer(tab: Tab, families_report: Path) -> None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from kinfolk.data.encoded import Cleaning, Encoded
 from kinfolk.data.tables import TableLike
-from kinfolk.evaluation import distributions, draws, pairs
-from kinfolk.evaluation.copies import Copies, copies
-from kinfolk.evaluation.distributions import Distribution, Shown, TwoWay
-from kinfolk.evaluation.errors import (
+from kinfolk.evaluate import distributions, pairs, resample
+from kinfolk.evaluate.copies import Copies, copies
+from kinfolk.evaluate.distributions import Distribution, Shown, TwoWay
+from kinfolk.evaluate.integrity import Integrity, read_real, read_synthetic
+from kinfolk.evaluate.metrics import (
     COMMON,
     Answer,
     Answers,
@@ -21,8 +21,7 @@ from kinfolk.evaluation.errors import (
     Summary,
     by_attribute,
 )
-from kinfolk.evaluation.pairs import PairTable, Tie
-from kinfolk.evaluation.sources import Integrity, find_tables, read_real, read_synthetic
+from kinfolk.evaluate.pairs import PairTable, Tie
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
@@ -125,14 +124,14 @@ def compare(
     schema: Schema,
     *,
     real: Mapping[str, TableLike],
-    synthetic: Mapping[str, TableLike] | str | Path,
+    synthetic: Mapping[str, TableLike],
     workload: Workload | None = None,
     stage: Stage | None = None,
 ) -> Comparison:
     """Compare synthetic tables with the real ones, on the schema's workload and beyond it.
 
-    Tables are files or data frames by the schema's names; `synthetic` may also be a folder that
-    holds them. NOT PRIVATE: nothing of the result may leave the place where the real data is.
+    Tables are files or data frames by the schema's names. NOT PRIVATE: nothing of the result may
+    leave the place where the real data is.
 
     >>> from kinfolk.datasets import load_detroit
     >>> schema, tables = load_detroit()
@@ -144,14 +143,12 @@ def compare(
     tell = stage or (lambda words: None)
     asked = Workload.of(schema) if workload is None else workload
     tell("Reading the tables")
-    if isinstance(synthetic, str | Path):
-        synthetic = find_tables(schema, Path(synthetic))
     truth = read_real(schema, real)
     made, integrity = read_synthetic(schema, synthetic)
     tell(f"Counting {asked.size:,} queries")
     counts = _counted(truth, asked)
     answers = Answers.of(counts, _counted(made, asked))
-    again = draws.second_survey(truth)
+    again = resample.bootstrap_resample(truth)
     second = Answers.of(counts, _counted(again, asked))
     tell("Comparing distributions")
     sets = answers.sets()

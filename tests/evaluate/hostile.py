@@ -1,4 +1,4 @@
-"""Names, labels and values that try to be markup, script, or another direction of text."""
+"""Names, labels and values that try to be markup, script, template, or text that runs backwards."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SCRIPT = "<script>document.title='owned'</script>"
 CLOSING = '</script><img src=x onerror="document.title=1">'
 QUOTES = "\"'><b onmouseover='document.title=2'>&amp;"
 RTL = "\u202eright to left \u05d0\u05d1\u05d2"
-TABLE = "homes<i>&"
+TABLE = "homes<i>&{{ 6 * 7 }}{% endraw %}"
 
 HOSTILE = Schema(
     group=GroupTable(

@@ -28,7 +28,7 @@ def take(data: Encoded, groups: npt.NDArray[np.int64]) -> Encoded:
     )
 
 
-def second_survey(data: Encoded) -> Encoded:
+def bootstrap_resample(data: Encoded) -> Encoded:
     """As many groups, drawn with replacement: what another survey of the same size would look like.
 
     Its errors are what chance alone does to a survey of this size: a yardstick for all others.

@@ -7,17 +7,20 @@ import hashlib
 import json
 import re
 from html.parser import HTMLParser
+from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
-from evaluation.families import FAMILIES, families
+from evaluate.conftest import release
+from evaluate.families import FAMILIES, families
+from evaluate.hostile import CLOSING, HOSTILE, QUOTES, SCRIPT, TABLE, hostile_tables
 from kinfolk.cli.main import run
 from kinfolk.data.frames import write_table
-from kinfolk.report import evaluate
-from report.conftest import release
-from report.hostile import CLOSING, HOSTILE, QUOTES, SCRIPT, hostile_tables
+from kinfolk.evaluate import evaluate
+from kinfolk.schema import Categorical, IndividualTable, Schema, WorkloadSpec
 
 
 class Page(HTMLParser):
@@ -96,7 +99,35 @@ def test_hostile_names_stay_text(hostile_report: Path) -> None:
     data = json.loads(page.inside["script"][0])
     assert {QUOTES, SCRIPT} <= {one["name"] for one in data["attributes"]}
     assert any(CLOSING in one["labels"] for one in data["attributes"])
-    assert any(SCRIPT in words for words in page.words), "the name is shown as it is"
+    for name in (SCRIPT, TABLE):
+        assert any(name in words for words in page.words), "the name is shown as it is"
+
+
+def test_only_the_pages_own_style_and_script_are_not_escaped() -> None:
+    folder = files("kinfolk.evaluate")
+    templates = [one.read_text("utf-8") for one in folder.iterdir() if one.name.endswith(".j2")]
+    assert len(templates) > 1
+    unescaped = re.findall(r"\w+\|safe\b|\bsafe\b|autoescape", "".join(templates))
+    assert unescaped == ["style|safe", "script|safe"]
+
+
+def test_what_no_page_can_hold_is_replaced() -> None:
+    """Control characters, which HTML does not know, and halves of characters."""
+    schema = Schema(
+        group=None,
+        individual=IndividualTable(
+            table="people\x01",
+            group_id=None,
+            attributes={"a\x00": Categorical(values=[0, 1], labels=["\ud800", "z\x1f"])},
+        ),
+        max_size=1,
+        workload=WorkloadSpec(k=1, levels=["individual"]),
+    )
+    tables = {"people\x01": pa.table({"a\x00": [0, 1]})}
+    shown = evaluate(schema, real=tables, synthetic=tables).html()
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f]", shown)
+    assert "2 people\ufffd synthetic" in shown
+    assert shown.encode("utf-8")
 
 
 def test_the_promise_is_told_in_plain_words(tmp_path: Path) -> None:
@@ -123,7 +154,7 @@ def test_a_certificate_that_does_not_hold_is_said_to(tmp_path: Path) -> None:
     assert "public is missing" in evaluate(FAMILIES, real=families(), synthetic=tmp_path).html()
     path.write_text('{"format": "another"}', encoding="utf-8")
     shown = evaluate(FAMILIES, real=families(), synthetic=tmp_path).html()
-    assert "is not a &#x27;kinfolk certificate 2&#x27;" in shown
+    assert "is not a &#39;kinfolk certificate 2&#39;" in shown
 
 
 def test_the_command_writes_both_files_and_warns(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from kinfolk.evaluation import compare
-from kinfolk.evaluation.distributions import CELLS, FOLDS, OTHERS
+from kinfolk.evaluate import compare
+from kinfolk.evaluate.distributions import CELLS, FOLDS, OTHERS
 from kinfolk.schema import Categorical, IndividualTable, Schema, WorkloadSpec
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk.data.encoded import Encoded
-from kinfolk.evaluation.distributions import Shown, distance
+from kinfolk.evaluate.distributions import Shown, distance
 from kinfolk.schema import Attribute, Numeric, Schema
 
 Ints = npt.NDArray[np.int64]

@@ -1,0 +1,212 @@
+"""The report: one HTML file that asks for nothing from anywhere.
+
+Templates escape whatever they show, and a strict content security policy allows exactly the page's
+own style and script, by their hashes: even a mistake in escaping could not run a script or send
+anything.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import kinfolk
+from kinfolk.evaluate.compare import NOTICE, Comparison
+from kinfolk.evaluate.distributions import Distribution
+from kinfolk.evaluate.metrics import BANDS, COMMON
+from kinfolk.evaluate.promise import read_promise
+from kinfolk.schema import Schema
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+SETS = 300
+"""Attribute sets listed in the page; all of them are in metrics.json."""
+COMPOSITIONS = 15
+"""Compositions shown one by one."""
+
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+
+
+def page(found: Comparison, certificate: Mapping[str, Any] | str | None = None) -> str:
+    """The whole page."""
+    style, script = _read("static/report.css"), _script()
+    words = families(found.schema)
+    used = sorted({name for one in found.worst for name in one.attributes})
+    return _render(
+        "report.html.j2",
+        found=found,
+        groups=found.schema.table_names[0],
+        people=found.schema.individual.table,
+        words=words,
+        asked=f"{found.families['all'].queries:,}",
+        at_least=f"{COMMON:.0%}",
+        kinds=[(family, words[family]) for family in found.families if family != "all"],
+        named=[(name, name) for name in used],
+        most_sets=SETS,
+        compositions=_compositions(found),
+        promise=None if certificate is None else read_promise(certificate),
+        data=_data(found),
+        notice=NOTICE,
+        version=kinfolk.__version__,
+        style=style,
+        script=script,
+        policy=_policy(style, script),
+    )
+
+
+def notebook(found: Comparison) -> str:
+    """The table of errors, for a notebook."""
+    words = families(found.schema)
+    return _render("notebook.html.j2", found=found, words=words, notice=NOTICE)
+
+
+def _render(template: str, **values: object) -> str:
+    text = _environment().get_template(template).render(values).strip() + "\n"
+    # HTML knows no control characters, and UTF-8 no halves of characters.
+    return _CONTROLS.sub("\ufffd", text).encode("utf-8", "replace").decode("utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    # Imported here because figures are often wanted without a page.
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    found = Environment(
+        loader=FunctionLoader(_read),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.filters |= {"comma": comma, "percent": percent, "points": points, "times": times}
+    found.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
+    return found
+
+
+def _read(name: str) -> str:
+    return files("kinfolk.evaluate").joinpath(name).read_text(encoding="utf-8")
+
+
+def _script() -> str:
+    """The page's script: its files in order, in a scope of their own."""
+    parts = (_read(f"static/{name}.js") for name in ("charts", "choices", "tables"))
+    return f'(() => {{\n"use strict";\n{"".join(parts)}}})();'
+
+
+def _policy(style: str, script: str) -> str:
+    def digest(content: str) -> str:
+        return base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+
+    return (
+        f"default-src 'none'; style-src 'sha256-{digest(style)}'; "
+        f"script-src 'sha256-{digest(script)}'; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _compositions(found: Comparison) -> Distribution | None:
+    return found.compositions.most_common(COMPOSITIONS) if found.compositions else None
+
+
+def _data(found: Comparison) -> dict[str, Any]:
+    """What the page's script draws from: counts, as compact as they go."""
+    words = families(found.schema)
+    kinds = [(words[name], one.bands) for name, one in found.families.items()]
+    shown = _compositions(found)
+    return {
+        "groups": found.schema.table_names[0],
+        "people": found.schema.individual.table,
+        "bands": {
+            "labels": _band_labels(),
+            "rows": [*kinds, ("second real survey", found.second_survey["all"].bands)],
+        },
+        "sizes": _counts(found.sizes),
+        "compositions": _counts(shown) if shown else None,
+        "attributes": [
+            {"name": one.name, "level": one.level, "labels": one.labels} for one in found.shown
+        ],
+        "one": [[one.real, one.synthetic, one.distance] for one in found.one_way],
+        "two": [
+            [one.rows, one.columns, one.real, one.synthetic, one.distance, one.chance]
+            for one in found.two_way
+        ],
+        "ties": [{"rows": tie.rows, "columns": tie.columns} for tie in found.ties],
+        "pairs": [
+            [one.tie, one.attribute, one.real, one.synthetic, one.distance, one.chance]
+            for one in found.pairs
+        ],
+    }
+
+
+def _counts(found: Distribution) -> dict[str, Any]:
+    return {"labels": found.labels, "real": found.real, "synthetic": found.synthetic}
+
+
+def _band_labels() -> list[str]:
+    """The bands of the errors' distribution, in words."""
+    edges = [f"{100 * edge:g}" for edge in BANDS]
+    middle = [f"{low} to {high}" for low, high in pairwise(edges)]
+    return [f"under {edges[0]}", *middle, f"{edges[-1]} or more"]
+
+
+def families(schema: Schema) -> Mapping[str, str]:
+    """The levels of a workload, in the schema's own words.
+
+    >>> from kinfolk.datasets import load_schema
+    >>> families(load_schema("detroit"))["relation"]
+    'persons and their relatives'
+    """
+    group, person = schema.table_names[0], schema.individual.table
+    return {
+        "group": group,
+        "individual": person,
+        "relation": f"{person} and their relatives",
+        "all": "all questions",
+    }
+
+
+def comma(number: int) -> str:
+    """A count.
+
+    >>> comma(1234567)
+    '1,234,567'
+    """
+    return f"{number:,}"
+
+
+def percent(share: float) -> str:
+    """A share from 0 to 1, with as many digits as help.
+
+    >>> percent(0.4567), percent(0.0312), percent(0.00021), percent(0.0)
+    ('45.7%', '3.1%', '0.02%', '0%')
+    """
+    return f"{points(share)}%"
+
+
+def points(error: float) -> str:
+    """A difference of shares in percentage points.
+
+    >>> points(0.0576), points(0.00055), points(0.0000012)
+    ('5.8', '0.06', '0.0001')
+    """
+    number = 100 * error
+    if number == 0:
+        return "0"
+    size = abs(number)
+    places = 1 if size >= 1 else 2 if size >= 0.01 else 4
+    return f"{number:.{places}f}" if size >= 0.00005 else f"{number:.0e}"
+
+
+def times(ratio: float) -> str:
+    """How many times as large something is.
+
+    >>> times(2.34), times(27.1)
+    ('2.3 times', '27 times')
+    """
+    return f"{ratio:.0f} times" if ratio >= 10 else f"{ratio:.1f} times"
