@@ -102,3 +102,5 @@ def test_the_site_is_sound_and_loads_nothing_from_elsewhere(tmp_path: Path) -> N
     assert [one for one in assets.found if re.match(r"(\w+:)?//", one)] == []
     styles = "".join(one.read_text(encoding="utf-8") for one in tmp_path.rglob("*.css"))
     assert re.findall(r"url\(['\"]?(?:\w+:)?//|@import", styles) == []
+    # With it, a page that is opened from disk can be searched.
+    assert (tmp_path / "search" / "search_index.js").exists()
