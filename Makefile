@@ -69,6 +69,10 @@ bench: $(VENV)/core ## measure counting, selection, answering, sampling; BENCH=-
 	@$(BIN)/python -m bench.answering
 	@$(BIN)/python -m bench.sampling
 
+.PHONY: walk
+walk: $(VENV)/dev ## measure how far one walks to follow the code; WALK="--root DIR" for another checkout
+	@$(BIN)/python -m bench.walk $(WALK)
+
 .PHONY: accuracy
 accuracy: $(VENV)/core ## measure errors on real households, into docs/accuracy; hours, and resumable
 	@$(BIN)/python -m bench.accuracy $(ACCURACY)

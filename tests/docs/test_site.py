@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import re
 import subprocess
@@ -30,6 +31,34 @@ def test_every_public_name_has_its_place() -> None:
     assert set(kinfolk.__all__) <= headings
 
 
+def test_the_reference_has_every_name_that_is_public_or_shown() -> None:
+    """What kinfolk exports, and whatever a page imports from it."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    shown = {f"kinfolk.{name}" for name in kinfolk.__all__}
+    for module, names in re.findall(r">>> from (kinfolk[\w.]*) import ([\w, ]+)", text):
+        shown |= {f"{module}.{name.strip()}" for name in names.split(",")}
+    reference = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    told = set(re.findall(r"^::: (\S+)$", reference, re.MULTILINE))
+    # The same thing may be imported from where it is and from where it is exported.
+    assert {_meant(one) for one in shown} <= {_meant(one) for one in told}
+
+
+def _meant(path: str) -> object:
+    module, name = path.rsplit(".", 1)
+    return getattr(importlib.import_module(module), name)
+
+
+def test_docstrings_on_a_page() -> None:
+    pytest.importorskip("griffe")
+    from docs.docstrings import on_a_page
+
+    written = "Adds.\n\na, b: what to add,\n    whatever it is.\n\n>>> 1 + 1\n2\n\nNote: nothing."
+    paged = "Adds.\n\n- `a, b`: what to add,\n    whatever it is.\n\n"
+    paged += "```pycon\n>>> 1 + 1\n2\n```\n\nNote: nothing."
+    assert on_a_page(written) == paged
+
+
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
 def test_links_of_pages_outside_the_site(name: str) -> None:
     """The builder checks those inside."""
@@ -51,13 +80,19 @@ class Assets(HTMLParser):
                 self.found.append(value or "")
 
 
-@pytest.mark.skipif(importlib.util.find_spec("mkdocs") is None, reason="mkdocs is not installed")
+NEEDED = ("mkdocs", "material", "mkdocstrings")
+
+
+@pytest.mark.skipif(
+    any(importlib.util.find_spec(name) is None for name in NEEDED),
+    reason="the extra `docs` is not installed",
+)
 def test_the_site_is_sound_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", str(tmp_path)]
     built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr
-    pages = sorted(tmp_path.glob("*.html"))
-    assert {"index.html", "cli.html", "privacy.html", "contributing.html"} <= {
+    pages = sorted(tmp_path.rglob("*.html"))
+    assert {"index.html", "cli.html", "privacy.html", "reference.html", "contributing.html"} <= {
         page.name for page in pages
     }
     assets = Assets()
@@ -67,3 +102,5 @@ def test_the_site_is_sound_and_loads_nothing_from_elsewhere(tmp_path: Path) -> N
     assert [one for one in assets.found if re.match(r"(\w+:)?//", one)] == []
     styles = "".join(one.read_text(encoding="utf-8") for one in tmp_path.rglob("*.css"))
     assert re.findall(r"url\(['\"]?(?:\w+:)?//|@import", styles) == []
+    # With it, a page that is opened from disk can be searched.
+    assert (tmp_path / "search" / "search_index.js").exists()
