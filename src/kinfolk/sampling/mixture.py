@@ -7,15 +7,14 @@ exactly; only the groups together are more even than independent ones would be.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
 from kinfolk.data.encoded import Encoded, code_type
 from kinfolk.models.hpd import HPD
+from kinfolk.models.mixture.prepared import in_threads
 from kinfolk.sampling.mixture_kernel import draw_attributes, draw_compositions
 from kinfolk.sampling.streams import spread
 
@@ -104,7 +103,7 @@ def _batch(
             role,
         )
 
-    _in_threads(fill, active)
+    in_threads(fill, active)
     return Encoded(
         schema=schema,
         group=group,
@@ -112,17 +111,6 @@ def _batch(
         offsets=offsets,
         role=role if schema.roles else None,
     )
-
-
-def _in_threads(work: Callable[[int, int], None], number: int) -> None:
-    """Share so many components among the threads; the result does not depend on how."""
-    threads = min(numba.get_num_threads(), number)
-    edges = [number * turn // threads for turn in range(threads + 1)]
-    if threads == 1:
-        work(0, number)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(work, edges[:-1], edges[1:]))
 
 
 def _seeds(rng: np.random.Generator, number: int) -> npt.NDArray[np.uint64]:
