@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk.methods.adam import Adam
-from kinfolk.models.layout import Layout, softmax, softmax_vjp
-from kinfolk.models.mixture.prepared import Prepared
+from kinfolk.models.layout import Layout
+from kinfolk.models.mixture.prepared import Prepared, softmax, softmax_vjp
 
 Floats = npt.NDArray[np.float64]
 Table = npt.NDArray[np.floating[Any]]

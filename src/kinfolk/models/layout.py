@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +14,6 @@ from kinfolk.errors import KinfolkError
 from kinfolk.schema import Schema
 from kinfolk.schema.roles import is_whole
 
-Floats = npt.NDArray[np.floating[Any]]
 Ints = npt.NDArray[np.int64]
 
 Scheme = Sequence[int] | Mapping[str, Sequence[int]]
@@ -190,32 +188,3 @@ def _cut(part: Sequence[int], most: int) -> tuple[int, ...]:
             break
         kept.append(min(held, left))
     return tuple(kept)
-
-
-def softmax(logits: Floats, segments: Ints) -> Floats:
-    """Rows segments[i] to segments[i + 1] - 1 become a distribution in each column: (rows, K).
-
-    >>> softmax(np.array([[0.0], [0.0], [1.0]]), np.array([0, 2, 3])).tolist()
-    [[0.5], [0.5], [1.0]]
-    """
-    out = np.empty_like(logits)
-    for first, last in itertools.pairwise(segments.tolist()):
-        part = out[first:last]
-        # Only differences matter; with the largest at 0 nothing overflows.
-        np.subtract(logits[first:last], logits[first:last].max(axis=0), out=part)
-        np.exp(part, out=part)
-        part /= part.sum(axis=0)
-    return out
-
-
-def softmax_vjp(probabilities: Floats, cotangent: Floats, segments: Ints) -> Floats:
-    """The gradient by the logits, (rows, K); cotangent: (rows, K), that by the probabilities.
-
-    >>> p = softmax(np.zeros((2, 1)), np.array([0, 2]))
-    >>> softmax_vjp(p, np.array([[1.0], [0.0]]), np.array([0, 2])).tolist()
-    [[0.25], [-0.25]]
-    """
-    out = probabilities * cotangent
-    for first, last in itertools.pairwise(segments.tolist()):
-        out[first:last] -= probabilities[first:last] * out[first:last].sum(axis=0)
-    return out

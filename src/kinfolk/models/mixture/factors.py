@@ -14,6 +14,7 @@ That form never subtracts nearly equal numbers.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -116,7 +117,7 @@ class FactoredBlock:
 
     def places(self, low: int, high: int) -> Ints:
         """(left cells, sizes * cells) where the answers for member cells low to high - 1 go."""
-        numbers = np.arange(self.start, self.start + np.prod(self.shape)).reshape(self.shape)
+        numbers = np.arange(self.start, self.start + math.prod(self.shape)).reshape(self.shape)
         part = numbers[..., low:high].transpose(0, 2, 1, 3)
         return part.reshape(self.left_cells, self.shape[1] * (high - low))
 

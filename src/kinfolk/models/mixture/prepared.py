@@ -1,4 +1,4 @@
-"""Queries prepared once for a layout: their answers by any mixture, and the way back."""
+"""From logits to probabilities, and from these to answers of prepared queries; and back again."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk.models.layout import Floats, Ints, Layout
-from kinfolk.models.mixture._kernel import TILE, Tile, sweep
+from kinfolk.models.layout import Ints, Layout
+from kinfolk.models.mixture._kernel import TILE, Floats, Tile, sweep
 from kinfolk.models.mixture.factors import FactoredBlock, Factors, Programs
 from kinfolk.models.mixture.schedule import Work, schedule_blocks, schedule_queries
 from kinfolk.queries.workload import Workload
@@ -196,6 +196,35 @@ def _untiled(table: Floats, components: int) -> Floats:
         part = whole[:, tile * TILE : (tile + 1) * TILE]
         part[...] = found[:, : part.shape[1]]
     return whole
+
+
+def softmax(logits: Floats, segments: Ints) -> Floats:
+    """Rows segments[i] to segments[i + 1] - 1 become a distribution in each column: (rows, K).
+
+    >>> softmax(np.array([[0.0], [0.0], [1.0]]), np.array([0, 2, 3])).tolist()
+    [[0.5], [0.5], [1.0]]
+    """
+    out = np.empty_like(logits)
+    for first, last in pairwise(segments.tolist()):
+        part = out[first:last]
+        # Only differences matter; with the largest at 0 nothing overflows.
+        np.subtract(logits[first:last], logits[first:last].max(axis=0), out=part)
+        np.exp(part, out=part)
+        part /= part.sum(axis=0)
+    return out
+
+
+def softmax_vjp(probabilities: Floats, cotangent: Floats, segments: Ints) -> Floats:
+    """The gradient by the logits, (rows, K); cotangent: (rows, K), that by the probabilities.
+
+    >>> p = softmax(np.zeros((2, 1)), np.array([0, 2]))
+    >>> softmax_vjp(p, np.array([[1.0], [0.0]]), np.array([0, 2])).tolist()
+    [[0.25], [-0.25]]
+    """
+    out = probabilities * cotangent
+    for first, last in pairwise(segments.tolist()):
+        out[first:last] -= probabilities[first:last] * out[first:last].sum(axis=0)
+    return out
 
 
 def _check(layout: Layout, workload: Workload, weights: Ints | None) -> None:

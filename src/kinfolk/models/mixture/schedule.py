@@ -85,7 +85,7 @@ class _Shared:
     def lefts(self) -> tuple[tuple[Attributes, Attributes], ...]:
         return tuple((block.group, block.own) for block in self.blocks)
 
-    @property
+    @cached_property
     def region(self) -> object:
         """The region it belongs to; None where there is nothing but to sum over components."""
         return None if self.lefts == (((), ()),) else (self.lefts, self.askers)
@@ -178,15 +178,15 @@ def _work(layout: Layout, factors: Factors, pieces: Sequence[_Piece]) -> Work:
     for parts, low, high in pieces:
         found: list[int] = []
         for part in parts:
-            for _ in part.sizes:
-                column = done[part.region]
-                done[part.region] += high - low
-                if part.region is None:
-                    found.append(-1 - column)
-                    continue
-                columns = placed[part.region].shape[1]
-                start = first[part.region] + column
-                found += [start + number * columns for number in range(len(part.askers))]
+            region, cells = part.region, high - low
+            ahead = range(done[region], done[region] + len(part.sizes) * cells, cells)
+            done[region] = ahead.stop
+            if region is None:
+                found += [-1 - column for column in ahead]
+            else:
+                columns = placed[region].shape[1]
+                slots = [first[region] + number * columns for number in range(len(part.askers))]
+                found += [slot + column for column in ahead for slot in slots]
         targets.append(found)
 
     offsets = layout.individual_offsets
