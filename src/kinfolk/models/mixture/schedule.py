@@ -8,7 +8,7 @@ one product of matrices.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -148,60 +148,43 @@ def _portions(asked: Sequence[Sequence[_Shared]]) -> Iterator[list[_Piece]]:
 
 
 def _work(layout: Layout, factors: Factors, pieces: Sequence[_Piece]) -> Work:
+    """One portion. Sums come first among its results, then the matrix of every region."""
     sums: list[Ints] = []
     matrices: dict[object, list[Ints]] = {}
     regions: dict[object, _Shared] = {}
     for parts, low, high in pieces:
         for part in parts:
-            places = np.concatenate([block.places(low, high) for block in part.blocks])
+            found = np.concatenate([block.places(low, high) for block in part.blocks])
             if part.region is None:
-                sums.append(places[0])
+                sums.append(found[0])
             else:
                 regions.setdefault(part.region, part)
-                matrices.setdefault(part.region, []).append(places)
-    placed = {region: np.hstack(found) for region, found in matrices.items()}
+                matrices.setdefault(part.region, []).append(found)
+    places = {region: np.hstack(side_by_side) for region, side_by_side in matrices.items()}
 
-    # The rows of a region: all columns for the first slot that asks, then for the next.
-    rows, place, first = 0, sum(map(len, sums)), {}
-    stacks: list[tuple[int, int, int]] = []
+    # A stack for every slot that asks: its first stored row, its columns, its first result.
+    stacks: dict[object, list[tuple[int, int, int]]] = {}
     lefts: list[list[Ints]] = []
+    rows, place = 0, sum(map(len, sums))
     for region, part in regions.items():
-        first[region], columns = rows, placed[region].shape[1]
-        for asker in part.askers:
-            stacks.append((rows, columns, place))
-            lefts.append([block.left_rows(layout, asker) for block in part.blocks])
-            rows += columns
-        place += placed[region].size
+        columns = places[region].shape[1]
+        stacks[region] = [(rows + at * columns, columns, place) for at in range(len(part.askers))]
+        lefts += [[block.left_rows(layout, one) for block in part.blocks] for one in part.askers]
+        rows, place = rows + len(part.askers) * columns, place + places[region].size
 
-    targets: list[list[int]] = []
-    done = dict.fromkeys([None, *regions], 0)
-    for parts, low, high in pieces:
-        found: list[int] = []
-        for part in parts:
-            region, cells = part.region, high - low
-            ahead = range(done[region], done[region] + len(part.sizes) * cells, cells)
-            done[region] = ahead.stop
-            if region is None:
-                found += [-1 - column for column in ahead]
-            else:
-                columns = placed[region].shape[1]
-                slots = [first[region] + number * columns for number in range(len(part.askers))]
-                found += [slot + column for column in ahead for slot in slots]
-        targets.append(found)
-
-    offsets = layout.individual_offsets
-    members = [parts[0].blocks[0].members for parts, *_ in pieces]
+    every = [stack for found in stacks.values() for stack in found]
     left = [block for found in lefts for block in found]
     lengths = [np.full(len(block), block.shape[1]) for block in left]
+    firsts = {region: [row for row, *_ in found] for region, found in stacks.items()}
+    targets = _targets(pieces, firsts)
+    asked = [
+        tuple((part.blocks[0].factor, size) for part in parts for size in part.sizes)
+        for parts, *_ in pieces
+    ]
+    offsets = layout.individual_offsets
+    members = [parts[0].blocks[0].members for parts, *_ in pieces]
     return Work(
-        programs=ints(
-            [
-                factors.program(
-                    tuple((part.blocks[0].factor, size) for part in parts for size in part.sizes)
-                )
-                for parts, *_ in pieces
-            ]
-        ),
+        programs=ints([factors.program(one) for one in asked]),
         attribute_starts=starts(members),
         firsts=ints([layout.individual_start + offsets[at] for own in members for at in own]),
         sizes=ints([offsets[at + 1] - offsets[at] for own in members for at in own]),
@@ -212,14 +195,35 @@ def _work(layout: Layout, factors: Factors, pieces: Sequence[_Piece]) -> Work:
         stores=np.array([max(found, default=-1) >= 0 for found in targets], np.bool_),
         stored=rows,
         alone=False,
-        stack_firsts=ints([row for row, *_ in stacks]),
-        stack_columns=ints([columns for _, columns, _ in stacks]),
-        stack_starts=ints([place for *_, place in stacks]),
+        stack_firsts=ints([row for row, *_ in every]),
+        stack_columns=ints([columns for _, columns, _ in every]),
+        stack_starts=ints([first for *_, first in every]),
         left_starts=np.cumsum([0, *(sum(map(len, found)) for found in lefts)], dtype=np.int64),
         left_row_starts=np.cumsum(np.concatenate([[0], *lengths]), dtype=np.int64),
         left_rows=np.concatenate([ints([]), *(block.ravel() for block in left)]),
-        places=np.concatenate([*sums, *(places.ravel() for places in placed.values())]),
+        places=np.concatenate([*sums, *(matrix.ravel() for matrix in places.values())]),
     )
+
+
+def _targets(pieces: Sequence[_Piece], firsts: Mapping[object, list[int]]) -> list[list[int]]:
+    """Where the outputs of every piece go: by size, and by slot that asks.
+
+    firsts: for every region, the first stored row of each slot that asks.
+    """
+    targets: list[list[int]] = []
+    done = dict.fromkeys([None, *firsts], 0)
+    for parts, low, high in pieces:
+        found: list[int] = []
+        for part in parts:
+            region, cells = part.region, high - low
+            columns = range(done[region], done[region] + len(part.sizes) * cells, cells)
+            done[region] = columns.stop
+            if region is None:
+                found += [-1 - column for column in columns]
+            else:
+                found += [row + column for column in columns for row in firsts[region]]
+        targets.append(found)
+    return targets
 
 
 def schedule_queries(
