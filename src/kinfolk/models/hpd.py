@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk.models.layout import Layout
-from kinfolk.models.mixture._kernel import Floats
+from kinfolk.models.layout import Floats, Layout
 from kinfolk.models.mixture.prepared import Answers, Prepared, softmax, softmax_vjp
 from kinfolk.notebook import show
 from kinfolk.queries.workload import Workload

@@ -15,14 +15,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numba
-import numpy as np
-import numpy.typing as npt
 
-from kinfolk.models.layout import Ints
+from kinfolk.models.layout import Floats, Ints
 from kinfolk.models.mixture.factors import Programs
 from kinfolk.models.mixture.schedule import Work
-
-Floats = npt.NDArray[np.floating[Any]]
 
 TILE = 128
 """Few enough that a cell's features stay in the processor's first cache, many enough that a loop

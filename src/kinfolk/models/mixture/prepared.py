@@ -13,8 +13,8 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk.models.layout import Ints, Layout
-from kinfolk.models.mixture._kernel import TILE, Floats, Tile, sweep
+from kinfolk.models.layout import Floats, Ints, Layout
+from kinfolk.models.mixture._kernel import TILE, Tile, sweep
 from kinfolk.models.mixture.factors import FactoredBlock, Factors, Programs
 from kinfolk.models.mixture.schedule import Work, schedule_blocks, schedule_queries
 from kinfolk.queries.workload import Workload
