@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +21,9 @@ from kinfolk.models.mixture.schedule import Work, schedule_blocks, schedule_quer
 from kinfolk.queries.workload import Workload
 
 Answers = npt.NDArray[np.float64]
+
+LINE = 64
+"""Bytes in a line of the processor's cache."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -136,7 +140,7 @@ class Prepared:
         if given.shape != (self.size,):
             raise ValueError(f"cotangent has shape {given.shape}, expected {(self.size,)}")
         table, weights = self._tiled(probabilities)
-        by_table, by_weights = np.zeros_like(table), np.zeros_like(weights)
+        by_table, by_weights = (_zeros(one.shape, one.dtype) for one in (table, weights))
         for work in self._work:
             jobs = np.flatnonzero(given) if work.alone else np.arange(len(work.programs))
             results = given[work.places][None]
@@ -148,7 +152,7 @@ class Prepared:
     def _tiled(self, probabilities: Floats) -> tuple[Floats, Floats]:
         """(tiles, rows, TILE) the table, filled up with zeros; (tiles, weights, TILE) weights."""
         rows, components = probabilities.shape
-        table = np.zeros((-(-components // TILE), rows, TILE), probabilities.dtype)
+        table = _zeros((-(-components // TILE), rows, TILE), probabilities.dtype)
         for tile, out in enumerate(table):
             part = probabilities[:, tile * TILE : (tile + 1) * TILE]
             out[:, : part.shape[1]] = part
@@ -186,7 +190,15 @@ class Prepared:
     def _room(self, work: Work, kind: npt.DTypeLike) -> tuple[Floats, ...]:
         """Stored outputs, left cells, outer products, features and an output of one tile."""
         rows = (work.stored, 4, self._programs.slot_count, self._programs.most_features)
-        return (*(np.zeros((count, TILE), kind) for count in rows), np.zeros(TILE, kind))
+        return (*(_zeros((count, TILE), kind) for count in rows), _zeros((TILE,), kind))
+
+
+def _zeros(shape: tuple[int, ...], kind: npt.DTypeLike) -> Floats:
+    """Zeros that begin with a cache line: else every other vector that is read lies across two."""
+    length = math.prod(shape) * np.dtype(kind).itemsize
+    room = np.zeros(length + LINE, np.uint8)
+    start = -room.ctypes.data % LINE
+    return np.ndarray(shape, kind, room, start)
 
 
 def _untiled(table: Floats, components: int) -> Floats:
