@@ -219,18 +219,20 @@ def fitted(run: Run, data: Data, method: Method, rng: np.random.Generator) -> An
 def without_noise(data: Data, exact: Counter, rng: np.random.Generator) -> HPD:
     """A diagnostic: what the model can hold, were there no noise at all."""
     from kinfolk.methods.mixture_fit import BATCHES, Measured, MixtureFit
-    from kinfolk.models.engine.plan import Plan
     from kinfolk.models.layout import Layout
+    from kinfolk.models.mixture.factors import Factors
+    from kinfolk.models.mixture.prepared import Prepared
 
     layout = Layout.of(data.workload.schema)
-    plan = Plan.of(layout, data.workload)
+    factors = Factors(layout)
     order = rng.permutation(len(data.workload.blocks))
     batches = []
     for first in range(BATCHES):
-        part = plan.batch(sorted(order[first::BATCHES].tolist()))
-        places = [slice(*data.workload.offsets[at : at + 2]) for at in part.blocks]
+        own = sorted(order[first::BATCHES].tolist())
+        part = Prepared.of(layout, data.workload, blocks=own, factors=factors)
+        places = [slice(*data.workload.offsets[at : at + 2]) for at in own]
         rates = np.concatenate([exact.counts[place] for place in places]) / exact.groups
-        batches.append(Measured(plan=part, rates=rates, precision=np.full(part.size, 1e4)))
+        batches.append(Measured(prepared=part, rates=rates, precision=np.full(part.size, 1e4)))
     fit = MixtureFit.random(layout, batches, components=1000, rng=rng)
     fit.run(60, rng=rng)
     return HPD(layout=layout, probabilities=fit.probabilities)

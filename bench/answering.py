@@ -29,10 +29,9 @@ from bench.counting import ATTRIBUTES
 
 from kinfolk.datasets import load_schema
 from kinfolk.methods.adam import Adam
-from kinfolk.models.engine.plan import Plan
-from kinfolk.models.engine.selection import Selection
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
+from kinfolk.models.mixture.prepared import Prepared
 from kinfolk.queries.workload import Workload
 
 GOAL_ANSWERS, GOAL_STEPS = 50, 20
@@ -45,12 +44,12 @@ def main() -> None:
     components = parser.parse_args().components
     workload = Workload.of(atlanta_like(), k=3)
     layout = Layout.of(workload.schema)
-    plan = Plan.of(layout, workload)
+    plan = Prepared.of(layout, workload)
     model = HPD.random(layout, components, np.random.default_rng(1), dtype=np.float32)
     print(f"{workload!r}, K = {components:,}, {layout.slots} slots, {layout.rows} rows")
     rng = np.random.default_rng(2)
     batches = [rng.integers(workload.size, size=SELECTED).tolist() for _ in range(BATCHES)]
-    selection = Selection.of(layout, workload, batches[0])
+    selection = Prepared.of_queries(layout, workload, batches[0])
     shares = np.full(SELECTED, 0.01)
 
     rates = model.rates(plan)
@@ -124,17 +123,17 @@ class Times(NamedTuple):
     step: float
 
 
-def engine_times(model: HPD, plan: Plan, selection: Selection, shares: np.ndarray) -> Times:
-    pull = np.ones(plan.size)
+def engine_times(model: HPD, plan: Prepared, selection: Prepared, shares: np.ndarray) -> Times:
+    cotangent = np.ones(plan.size)
     logits, adam = np.log(model.probabilities), Adam(learning_rate=0.1)
 
     def step() -> None:
         now = HPD.from_logits(model.layout, logits)
         errors = now.rates(selection) - shares
-        adam.step(logits, now.logits_gradient(now.rates_gradient(selection, errors)))
+        adam.step(logits, now.logits_vjp(now.rates_vjp(selection, errors)))
 
     answer = best(lambda: model.rates(plan), repeats=5)
-    gradient = best(lambda: (model.rates(plan), model.rates_gradient(plan, pull)), repeats=3)
+    gradient = best(lambda: (model.rates(plan), model.rates_vjp(plan, cotangent)), repeats=3)
     return Times(answer, gradient, best(step, repeats=20))
 
 
@@ -245,22 +244,24 @@ def numpy_step(one: Columns, shares: np.ndarray) -> None:
     errors = (left.prod(-1) * total).mean(0) - shares
     pulled = (errors / len(total)).astype(np.float32) * left.prod(-1)
     by_product = [np.zeros_like(products[0]) for _ in products]
-    pull = np.zeros_like(products[0])
+    cotangent = np.zeros_like(products[0])
     for size in reversed(range(len(one.slot_of))):
         slot = one.slot_of[size]
-        pull += pulled * weights[size]
-        by_product[slot] += pull * np.where(one.somebody, nobody[size], 1)
-        pull *= np.where(one.somebody, 1 - products[slot], 1)
+        cotangent += pulled * weights[size]
+        by_product[slot] += cotangent * np.where(one.somebody, nobody[size], 1)
+        cotangent *= np.where(one.somebody, 1 - products[slot], 1)
     spread(left, one.group_columns, total * (errors / len(total)), np.zeros_like(one.group))
-    for part, product_pull, table in zip(members, by_product, one.individual, strict=True):
-        spread(part, one.individual_columns, product_pull, np.zeros_like(table))
+    for part, product_cotangent, table in zip(members, by_product, one.individual, strict=True):
+        spread(part, one.individual_columns, product_cotangent, np.zeros_like(table))
 
 
-def spread(factors: np.ndarray, columns: np.ndarray, pull: np.ndarray, out: np.ndarray) -> None:
+def spread(
+    factors: np.ndarray, columns: np.ndarray, cotangent: np.ndarray, out: np.ndarray
+) -> None:
     """Add the gradient of a product of gathered columns to the columns."""
     for place in range(columns.shape[1]):
         others = np.delete(factors, place, axis=-1).prod(-1)
-        np.add.at(out.T, columns[:, place], (pull * others).T)
+        np.add.at(out.T, columns[:, place], (cotangent * others).T)
 
 
 def torch_times(

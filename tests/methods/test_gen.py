@@ -13,10 +13,10 @@ from generators import random_dataset
 from kinfolk.errors import KinfolkError
 from kinfolk.methods.gen import GenSettings, HPDGen, Weights
 from kinfolk.methods.paper import hpd_gen
-from kinfolk.models.engine.selection import Selection
 from kinfolk.models.gen import Network, blend, jax_library
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
+from kinfolk.models.mixture.prepared import Prepared
 from kinfolk.queries.counting import count
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
@@ -81,16 +81,16 @@ def test_the_gradient_by_the_weights_is_that_of_finite_differences() -> None:
             inputs=2, hidden=[3, 4], outputs=layout.rows, learning_rate=1.0, rng=rng, dtype="f8"
         )
         noise = rng.standard_normal((5, 2))
-        asked = Selection.of(layout, workload, [0, 5, workload.size - 1])
-        pull = rng.standard_normal(3)
+        asked = Prepared.of_queries(layout, workload, [0, 5, workload.size - 1])
+        cotangent = rng.standard_normal(3)
 
         def value(layers: Any) -> float:
             model = HPD.from_logits(layout, network.logits(noise, layers=layers))
-            return float(pull @ model.answer(asked))
+            return float(cotangent @ model.answer(asked))
 
         model = HPD.from_logits(layout, network.logits(noise))
-        gradient = model.answer_gradient(asked, model.answer(asked), pull)
-        found = network.gradient(model.logits_gradient(gradient))
+        gradient = model.answer_vjp(asked, model.answer(asked), cotangent)
+        found = network.gradient(model.logits_vjp(gradient))
         # Along random directions through all layers at once.
         for _ in range(5):
             towards = jax.tree.map(lambda one: rng.standard_normal(one.shape), network.layers)

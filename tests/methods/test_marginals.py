@@ -16,9 +16,9 @@ from kinfolk.errors import KinfolkError
 from kinfolk.methods.marginals import NOISIEST, Marginals, allocate_budget
 from kinfolk.methods.method import GROUPS_SHARE, NothingLearntError
 from kinfolk.methods.mixture_fit import Measured, MixtureFit, joined, worthwhile
-from kinfolk.models.engine.plan import Plan
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
+from kinfolk.models.mixture.prepared import Prepared
 from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.certificate import check_certificate
 from kinfolk.privacy.charges import Charges
@@ -299,11 +299,11 @@ def test_a_model_is_there_at_any_time(tmp_path: Path) -> None:
 
 
 def measured(truth: HPD, noise: float, rng: np.random.Generator) -> list[Measured]:
-    plan = Plan.of(LAYOUT, WORKLOAD)
-    parts = [plan.batch(range(first, len(WORKLOAD.blocks), 4)) for first in range(4)]
+    every = range(len(WORKLOAD.blocks))
+    parts = [Prepared.of(LAYOUT, WORKLOAD, blocks=every[first::4]) for first in range(4)]
     precision = [np.full(part.size, 1 / noise**2) for part in parts]
     exact = [
-        Measured(plan=part, rates=part.rates(truth.probabilities), precision=one)
+        Measured(prepared=part, rates=part.answers(truth.probabilities), precision=one)
         for part, one in zip(parts, precision, strict=True)
     ]
     return [batch.again(truth.probabilities, rng) for batch in exact]
@@ -314,7 +314,7 @@ def test_halves_are_independent() -> None:
     rng = np.random.default_rng(3)
     truth = HPD.random(LAYOUT, 5, rng)
     batch = measured(truth, 0.1, rng)[0]
-    exact = batch.plan.rates(truth.probabilities)
+    exact = batch.prepared.answers(truth.probabilities)
     firsts, seconds = [], []
     for _ in range(20_000 // len(exact) + 1):
         one, other = batch.again(truth.probabilities, rng).halves(rng)

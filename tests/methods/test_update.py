@@ -11,9 +11,9 @@ from kinfolk.errors import KinfolkError
 from kinfolk.methods.fixed import FixedSettings, Logits
 from kinfolk.methods.gen import GenSettings
 from kinfolk.methods.update import HPDLearner, UpdateSettings
-from kinfolk.models.engine.selection import Selection
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
+from kinfolk.models.mixture.prepared import Prepared
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
 
@@ -28,7 +28,7 @@ LAYOUT = Layout.of(SCHEMA)
 START = np.random.default_rng(3).standard_normal((LAYOUT.rows, 4))
 MODEL = HPD.from_logits(LAYOUT, START)
 QUERIES = [0, 7, 20]
-ANSWERS = MODEL.answer(Selection.of(LAYOUT, WORKLOAD, QUERIES))
+ANSWERS = MODEL.answer(Prepared.of_queries(LAYOUT, WORKLOAD, QUERIES))
 
 
 class Still:
@@ -61,10 +61,10 @@ def learner(parameters: Any, *, rounds: int = 9, **settings: Any) -> HPDLearner:
     )
 
 
-def gradient_of(queries: list[int], pull: list[float]) -> Any:
-    selection = Selection.of(LAYOUT, WORKLOAD, queries)
+def gradient_of(queries: list[int], cotangent: list[float]) -> Any:
+    selection = Prepared.of_queries(LAYOUT, WORKLOAD, queries)
     answers = MODEL.answer(selection)
-    return MODEL.logits_gradient(MODEL.answer_gradient(selection, answers, np.array(pull)))
+    return MODEL.logits_vjp(MODEL.answer_vjp(selection, answers, np.array(cotangent)))
 
 
 def test_gamma_follows_the_largest_error_and_the_loss_sums_what_is_off() -> None:

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from generators import RELATIONS, schemas
 from kinfolk.data.encoded import Encoded, code_type
-from kinfolk.models.engine import chunks
-from kinfolk.models.engine.selection import Selection
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
+from kinfolk.models.mixture import schedule
+from kinfolk.models.mixture.prepared import Prepared
 from kinfolk.privacy.sensitivity import workload_weights
 from kinfolk.privacy.unit import Unit
 from kinfolk.queries.workload import Query, Workload
@@ -139,7 +139,7 @@ def test_rates_equal_enumeration(k: int, roles: bool, data: st.DataObject) -> No
     queries = rng.integers(workload.size, size=24).tolist()
     expected = enumerated(model, workload, queries, weights)
     np.testing.assert_allclose(rates[queries] / scale, expected / scale, atol=1e-12)
-    selection = Selection.of(model.layout, workload, queries, weights=weights)
+    selection = Prepared.of_queries(model.layout, workload, queries, weights=weights)
     np.testing.assert_allclose(model.rates(selection) / scale, expected / scale, atol=1e-12)
 
 
@@ -187,8 +187,8 @@ def test_scratch_of_any_size_gives_the_same(roles: bool, monkeypatch: pytest.Mon
     model = HPD.random(Layout.of(schema), 3, np.random.default_rng(1))
     expected = model.rates(workload)
     for stored, results in ((7, 100_000), (4096, 11), (1, 1)):
-        monkeypatch.setattr(chunks, "STORED", stored)
-        monkeypatch.setattr(chunks, "RESULTS", results)
+        monkeypatch.setattr(schedule, "STORED", stored)
+        monkeypatch.setattr(schedule, "RESULTS", results)
         np.testing.assert_allclose(model.rates(workload), expected, rtol=1e-12)
 
 
@@ -265,13 +265,15 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(ValueError, match="another schema"):
         model.rates(Workload.of(other))
     with pytest.raises(ValueError, match="another layout"):
-        model.rates(Selection.of(Layout.of(schema, scheme=[5]), workload, [1]))
+        model.rates(Prepared.of_queries(Layout.of(schema, scheme=[5]), workload, [1]))
     with pytest.raises(ValueError, match="weights have shape"):
         model.rates(workload, weights=np.ones((2, 2), np.int64))
     with pytest.raises(ValueError, match="whole numbers"):
         model.rates(workload, weights=np.ones((len(workload.blocks), 6)))
     with pytest.raises(ValueError, match="weights are given when"):
-        model.rates(Selection.of(model.layout, workload, [1]), weights=np.ones((2, 2), np.int64))
+        model.rates(
+            Prepared.of_queries(model.layout, workload, [1]), weights=np.ones((2, 2), np.int64)
+        )
     with pytest.raises(ValueError, match="probabilities have shape"):
         HPD(layout=model.layout, probabilities=np.ones((3, 2)))
     with pytest.raises(ValueError, match="float32 or float64"):

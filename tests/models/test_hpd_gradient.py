@@ -8,11 +8,11 @@ import numba
 import numpy as np
 import pytest
 
-from kinfolk.models.engine import chunks
-from kinfolk.models.engine.plan import Plan
-from kinfolk.models.engine.selection import Selection
-from kinfolk.models.hpd import HPD, Questions
+from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
+from kinfolk.models.mixture import schedule
+from kinfolk.models.mixture.factors import Factors
+from kinfolk.models.mixture.prepared import Prepared
 from kinfolk.privacy.sensitivity import workload_weights
 from kinfolk.privacy.unit import Unit
 from kinfolk.queries.workload import Workload
@@ -70,54 +70,58 @@ def test_gradients_equal_differences(text: str, scheme: object, weighted: bool) 
     scale = 2520 if weighted else 1
     rng = np.random.default_rng(5)
     model = HPD.random(layout, 3, rng)
-    plan = Plan.of(layout, workload, weights=weights)
+    plan = Prepared.of(layout, workload, weights=weights)
     numbers = rng.integers(workload.size, size=60).tolist()
-    selection = Selection.of(layout, workload, numbers, weights=weights)
+    selection = Prepared.of_queries(layout, workload, numbers, weights=weights)
     for asked in (plan, selection):
-        pull = rng.standard_normal(asked.size) / scale
+        cotangent = rng.standard_normal(asked.size) / scale
 
-        def loss(table: np.ndarray, asked: Questions = asked, pull: np.ndarray = pull) -> float:
-            return float(pull @ asked.rates(table))
+        def loss(
+            table: np.ndarray, asked: Prepared = asked, cotangent: np.ndarray = cotangent
+        ) -> float:
+            return float(cotangent @ asked.answers(table))
 
-        found = model.rates_gradient(asked, pull)
+        found = model.rates_vjp(asked, cotangent)
         places, expected = differences(loss, model.probabilities, rng)
         np.testing.assert_allclose(found.flat[places], expected, rtol=1e-6, atol=1e-8)
 
 
-def test_shares_are_pulled_by_the_mean_size_and_by_logits() -> None:
+def test_shares_depend_on_the_mean_size_and_on_logits() -> None:
     schema = Schema.from_text(PLAIN + FAMILY)
     layout, workload = Layout.of(schema), Workload.of(schema)
     rng = np.random.default_rng(6)
     logits = rng.standard_normal((layout.rows, 2))
-    plan = Plan.of(layout, workload)
-    pull = rng.standard_normal(plan.size)
+    plan = Prepared.of(layout, workload)
+    cotangent = rng.standard_normal(plan.size)
     model = HPD.from_logits(layout, logits)
-    gradient = model.answer_gradient(plan, model.answer(plan), pull)
-    found = model.logits_gradient(gradient)
+    gradient = model.answer_vjp(plan, model.answer(plan), cotangent)
+    found = model.logits_vjp(gradient)
     places, expected = differences(
-        lambda at: pull @ HPD.from_logits(layout, at).answer(plan), logits, rng
+        lambda at: cotangent @ HPD.from_logits(layout, at).answer(plan), logits, rng
     )
     np.testing.assert_allclose(found.flat[places], expected, rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize(("text", "scheme", "weighted"), CASES)
-def test_single_queries_are_blocks_with_one_pull(text: str, scheme: object, weighted: bool) -> None:
+def test_single_queries_are_blocks_with_one_cotangent(
+    text: str, scheme: object, weighted: bool
+) -> None:
     schema = Schema.from_text(text)
     layout, workload = Layout.of(schema, scheme=scheme), Workload.of(schema)  # type: ignore[arg-type]
     weights = workload_weights(workload, Unit.GROUP) if weighted else None
     rng = np.random.default_rng(7)
     model = HPD.random(layout, 150, rng)
-    plan = Plan.of(layout, workload, weights=weights)
+    plan = Prepared.of(layout, workload, weights=weights)
     numbers = rng.integers(workload.size, size=50)
-    selection = Selection.of(layout, workload, numbers.tolist(), weights=weights)
+    selection = Prepared.of_queries(layout, workload, numbers.tolist(), weights=weights)
     np.testing.assert_allclose(model.rates(selection), model.rates(plan)[numbers], rtol=1e-12)
-    # Some without a pull: they are passed over.
-    pull = rng.standard_normal(50) * (rng.random(50) < 0.5)
+    # Some without a cotangent: they are passed over.
+    cotangent = rng.standard_normal(50) * (rng.random(50) < 0.5)
     spread = np.zeros(workload.size)
-    np.add.at(spread, numbers, pull)
-    whole, single = model.rates_gradient(plan, spread), model.rates_gradient(selection, pull)
+    np.add.at(spread, numbers, cotangent)
+    whole, single = model.rates_vjp(plan, spread), model.rates_vjp(selection, cotangent)
     np.testing.assert_allclose(single, whole, rtol=1e-9, atol=1e-12 * np.abs(whole).max())
-    nothing = model.rates_gradient(selection, np.zeros(50))
+    nothing = model.rates_vjp(selection, np.zeros(50))
     assert not nothing.any()
 
 
@@ -126,20 +130,20 @@ def test_batches_of_blocks_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     layout, workload = Layout.of(schema), Workload.of(schema)
     rng = np.random.default_rng(8)
     model = HPD.random(layout, 4, rng)
-    plan = Plan.of(layout, workload)
-    pull = rng.standard_normal(plan.size)
-    whole = model.rates_gradient(plan, pull)
+    plan = Prepared.of(layout, workload)
+    cotangent = rng.standard_normal(plan.size)
+    whole = model.rates_vjp(plan, cotangent)
     rates = model.rates(plan)
-    monkeypatch.setattr(chunks, "STORED", 9)
-    monkeypatch.setattr(chunks, "RESULTS", 50)
-    total = np.zeros_like(whole)
+    monkeypatch.setattr(schedule, "STORED", 9)
+    monkeypatch.setattr(schedule, "RESULTS", 50)
+    total, factors = np.zeros_like(whole), Factors(layout)
     for blocks in np.array_split(rng.permutation(len(workload.blocks)), 7):
-        batch = plan.batch(blocks.tolist())
+        batch = Prepared.of(layout, workload, blocks=blocks.tolist(), factors=factors)
         places = np.concatenate(
             [np.arange(workload.offsets[b], workload.offsets[b + 1]) for b in blocks]
         )
         np.testing.assert_allclose(model.rates(batch), rates[places], rtol=1e-12)
-        total += model.rates_gradient(batch, pull[places])
+        total += model.rates_vjp(batch, cotangent[places])
     np.testing.assert_allclose(total, whole, rtol=1e-9, atol=1e-13)
 
 
@@ -149,10 +153,10 @@ def test_single_precision_agrees() -> None:
     rng = np.random.default_rng(9)
     double = HPD.random(layout, 200, rng)
     single = HPD(layout=layout, probabilities=double.probabilities.astype(np.float32))
-    plan = Plan.of(layout, workload)
+    plan = Prepared.of(layout, workload)
     np.testing.assert_allclose(single.rates(plan), double.rates(plan), atol=1e-6)
-    pull = rng.standard_normal(plan.size)
-    expected, found = double.rates_gradient(plan, pull), single.rates_gradient(plan, pull)
+    cotangent = rng.standard_normal(plan.size)
+    expected, found = double.rates_vjp(plan, cotangent), single.rates_vjp(plan, cotangent)
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, expected, atol=1e-5 * np.abs(expected).max())
 
@@ -161,23 +165,23 @@ def test_the_number_of_threads_changes_nothing() -> None:
     schema = Schema.from_text(PLAIN)
     layout, workload = Layout.of(schema), Workload.of(schema)
     model = HPD.random(layout, 500, np.random.default_rng(10))
-    plan, before = Plan.of(layout, workload), numba.get_num_threads()
-    pull = np.random.default_rng(11).standard_normal(plan.size)
+    plan, before = Prepared.of(layout, workload), numba.get_num_threads()
+    cotangent = np.random.default_rng(11).standard_normal(plan.size)
     try:
         found = []
         for threads in {1, before}:
             numba.set_num_threads(threads)
-            found.append((model.rates(plan), model.rates_gradient(plan, pull)))
+            found.append((model.rates(plan), model.rates_vjp(plan, cotangent)))
     finally:
         numba.set_num_threads(before)
     assert np.array_equal(found[0][0], found[-1][0])
     assert np.array_equal(found[0][1], found[-1][1])
 
 
-def test_a_pull_of_the_wrong_length_is_refused() -> None:
+def test_a_cotangent_of_the_wrong_length_is_refused() -> None:
     schema = Schema.from_text(PLAIN)
     layout, workload = Layout.of(schema), Workload.of(schema)
     model = HPD.random(layout, 2, np.random.default_rng(1))
-    for asked in (Plan.of(layout, workload), Selection.of(layout, workload, [3])):
-        with pytest.raises(ValueError, match="pull has shape"):
-            model.rates_gradient(asked, np.ones(2))
+    for asked in (Prepared.of(layout, workload), Prepared.of_queries(layout, workload, [3])):
+        with pytest.raises(ValueError, match="cotangent has shape"):
+            model.rates_vjp(asked, np.ones(2))

@@ -36,9 +36,10 @@ from kinfolk.methods.mixture_fit import (
     joined,
     worthwhile,
 )
-from kinfolk.models.engine.plan import Plan
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout, Scheme
+from kinfolk.models.mixture.factors import Factors
+from kinfolk.models.mixture.prepared import Prepared
 from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.curator import Curator
 from kinfolk.privacy.mechanisms import sigma_for
@@ -343,7 +344,7 @@ class MarginalsTraining:
     ) -> list[Measured]:
         """The marginals in random batches, each with its share of every level."""
         curator = self._curator
-        plan = Plan.of(self._layout, curator.workload, weights=curator.weights, blocks=blocks[:1])
+        factors = Factors(self._layout)
         values = dict(zip(blocks, found, strict=True))
         levels = [curator.workload.blocks[at].level for at in blocks]
         dealt = [
@@ -358,7 +359,14 @@ class MarginalsTraining:
         for first in range(parts):
             own = sorted(int(at) for at in dealt[first::parts])
             rates, precision = np.concatenate([values[at] for at in own], axis=1)
-            batches.append(Measured(plan=plan.batch(own), rates=rates, precision=precision))
+            prepared = Prepared.of(
+                self._layout,
+                curator.workload,
+                weights=curator.weights,
+                blocks=own,
+                factors=factors,
+            )
+            batches.append(Measured(prepared=prepared, rates=rates, precision=precision))
         return batches
 
     def _repeat(

@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk.methods.adam import Adam
-from kinfolk.models.engine.plan import Plan
-from kinfolk.models.engine.softmax import softmax, softmax_gradient
 from kinfolk.models.layout import Layout
+from kinfolk.models.mixture.prepared import Prepared, softmax, softmax_vjp
 
 Floats = npt.NDArray[np.float64]
 Table = npt.NDArray[np.floating[Any]]
@@ -39,7 +38,7 @@ COOLING = 0.25
 class Measured:
     """Some marginals as they were released."""
 
-    plan: Plan
+    prepared: Prepared
     """Answers them."""
     rates: Floats
     """(queries,) the noisy count of each, by the number of groups."""
@@ -48,13 +47,13 @@ class Measured:
 
     def misfit(self, probabilities: Table) -> float:
         """The sum of squared distances, in units of the noise."""
-        distance = self.plan.rates(probabilities) - self.rates
+        distance = self.prepared.answers(probabilities) - self.rates
         return float(self.precision @ (distance * distance))
 
     def gradient(self, probabilities: Table) -> Table:
         """Half the gradient of the misfit by the probabilities, (rows, K)."""
-        distance = self.plan.rates(probabilities) - self.rates
-        return self.plan.gradient(probabilities, self.precision * distance)
+        distance = self.prepared.answers(probabilities) - self.rates
+        return self.prepared.vjp(probabilities, self.precision * distance)
 
     def halves(self, rng: np.random.Generator) -> tuple[Measured, Measured]:
         """Two measurements with noise of their own, each of half the precision.
@@ -69,7 +68,7 @@ class Measured:
     def again(self, probabilities: Table, rng: np.random.Generator) -> Measured:
         """What would have been released, had these probabilities been the truth."""
         noise = rng.standard_normal(len(self.rates)) / np.sqrt(self.precision)
-        return replace(self, rates=self.plan.rates(probabilities) + noise)
+        return replace(self, rates=self.prepared.answers(probabilities) + noise)
 
 
 class MixtureFit:
@@ -117,8 +116,8 @@ class MixtureFit:
                 order = rng.permutation(number)
             gradient = self._batches[order[done % number]].gradient(self.probabilities)
             gradient *= gradient.dtype.type(number / self._queries)
-            pull = softmax_gradient(self.probabilities, gradient, self._segments)
-            self._adam.step(self._logits, pull, scale=float(rate))
+            by_logits = softmax_vjp(self.probabilities, gradient, self._segments)
+            self._adam.step(self._logits, by_logits, scale=float(rate))
             self.probabilities = softmax(self._logits, self._segments)
 
 

@@ -10,10 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk.errors import KinfolkError
-from kinfolk.models.engine.plan import Plan
-from kinfolk.models.engine.selection import Selection
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout, Scheme
+from kinfolk.models.mixture.prepared import Prepared
 from kinfolk.queries.workload import Workload
 
 Floats = npt.NDArray[np.float64]
@@ -94,7 +93,7 @@ class HPDLearner:
         settings: UpdateSettings,
     ) -> None:
         self._workload, self._layout = workload, layout
-        self._plan = Plan.of(layout, workload)
+        self._prepared = Prepared.of(layout, workload)
         self._parameters = parameters
         self._settings = settings
         self._usual: float | None = None
@@ -102,25 +101,25 @@ class HPDLearner:
 
     def answer(self) -> Floats:
         """Its answers to the whole workload: (queries,) shares."""
-        return np.asarray(self._now().answer(self._plan), np.float64)
+        return np.asarray(self._now().answer(self._prepared), np.float64)
 
     def learn(self, queries: Sequence[int], shares: Floats) -> None:
         """Gradient steps on everything measured so far that is still off."""
         self._round += 1
-        selection = Selection.of(self._layout, self._workload, queries)
+        measured = Prepared.of_queries(self._layout, self._workload, queries)
         model = self._now()
-        answers = np.asarray(model.answer(selection), np.float64)
+        answers = np.asarray(model.answer(measured), np.float64)
         gamma = self._threshold(float(np.abs(answers - shares).max()))
         for _ in range(self._settings.max_iterations):
             errors = answers - shares
             off = np.abs(errors) >= gamma
             if not off.any():
                 break
-            pull = np.where(off, np.sign(errors), 0.0)
-            gradient = model.answer_gradient(selection, answers, pull)
-            self._parameters.step(model.logits_gradient(gradient))
+            cotangent = np.where(off, np.sign(errors), 0.0)
+            gradient = model.answer_vjp(measured, answers, cotangent)
+            self._parameters.step(model.logits_vjp(gradient))
             model = self._now()
-            answers = np.asarray(model.answer(selection), np.float64)
+            answers = np.asarray(model.answer(measured), np.float64)
         if 2 * self._round >= self._rounds:
             self._parameters.keep()
 

@@ -3,36 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk.models.engine.jobs import Floats
-from kinfolk.models.engine.plan import Plan
-from kinfolk.models.engine.run import Answers
-from kinfolk.models.engine.softmax import softmax, softmax_gradient
-from kinfolk.models.layout import Layout
+from kinfolk.models.layout import Floats, Layout
+from kinfolk.models.mixture.prepared import Answers, Prepared, softmax, softmax_vjp
 from kinfolk.notebook import show
 from kinfolk.queries.workload import Workload
-
-
-class Questions(Protocol):
-    """Queries prepared for answering: a `Plan` of whole blocks, or a `Selection` of queries."""
-
-    @property
-    def layout(self) -> Layout:
-        """The layout they were prepared for."""
-
-    @property
-    def per_person(self) -> npt.NDArray[np.bool_]:
-        """(queries,) whether the share is one of people; otherwise one of groups."""
-
-    def rates(self, table: Floats) -> Answers:
-        """(queries,) what one group adds on average."""
-
-    def gradient(self, table: Floats, pull: npt.ArrayLike) -> Floats:
-        """(rows, K) the gradient by the probabilities, from that by the rates."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -107,49 +86,49 @@ class HPD:
         return float(self.layout.sizes @ self.composition.mean(axis=1, dtype=np.float64))
 
     def rates(
-        self, asked: Workload | Questions, *, weights: npt.NDArray[np.int64] | None = None
+        self, asked: Workload | Prepared, *, weights: npt.NDArray[np.int64] | None = None
     ) -> Answers:
         """What one group adds to every query on average: (queries,).
 
         The expected counts of so many groups, divided by their number. `weights` says what a group
         of each size counts for, (blocks, sizes + 1), where a workload is asked as it is.
         """
-        return self._prepared(asked, weights).rates(self.probabilities)
+        return self._prepared(asked, weights).answers(self.probabilities)
 
-    def answer(self, asked: Workload | Questions) -> Answers:
+    def answer(self, asked: Workload | Prepared) -> Answers:
         """The share of groups or of people that every query asks for: (queries,)."""
-        questions = self._prepared(asked, None)
-        rates = questions.rates(self.probabilities)
-        return np.where(questions.per_person, rates / self.mean_size(), rates)
+        prepared = self._prepared(asked, None)
+        rates = prepared.answers(self.probabilities)
+        return np.where(prepared.per_person, rates / self.mean_size(), rates)
 
-    def rates_gradient(self, asked: Questions, pull: npt.ArrayLike) -> Floats:
+    def rates_vjp(self, asked: Prepared, cotangent: npt.ArrayLike) -> Floats:
         """The gradient by the probabilities, (rows, K), from that by the rates, (queries,)."""
-        return self._prepared(asked, None).gradient(self.probabilities, pull)
+        return self._prepared(asked, None).vjp(self.probabilities, cotangent)
 
-    def answer_gradient(self, asked: Questions, answers: Answers, pull: npt.ArrayLike) -> Floats:
+    def answer_vjp(self, asked: Prepared, answers: Answers, cotangent: npt.ArrayLike) -> Floats:
         """The gradient by the probabilities, (rows, K), from that by the answers, (queries,).
 
-        answers: (queries,) what `answer` gave. Shares of people are also pulled by the mean size.
+        answers: (queries,) what `answer` gave. Shares of people also depend on the mean size.
         """
         size = self.mean_size()
-        people, pulls = asked.per_person, np.asarray(pull, np.float64)
-        gradient = self.rates_gradient(asked, np.where(people, pulls / size, pulls))
-        by_size = -float(pulls[people] @ answers[people]) / size
+        people, given = asked.per_person, np.asarray(cotangent, np.float64)
+        gradient = self.rates_vjp(asked, np.where(people, given / size, given))
+        by_size = -float(given[people] @ answers[people]) / size
         sizes = self.layout.sizes[:, None] * (by_size / self.components)
         gradient[: self.layout.group_start] += sizes.astype(gradient.dtype)
         return gradient
 
-    def logits_gradient(self, gradient: Floats) -> Floats:
+    def logits_vjp(self, cotangent: Floats) -> Floats:
         """The gradient by the logits, (rows, K), from that by the probabilities."""
-        return softmax_gradient(self.probabilities, gradient, self.layout.segments)
+        return softmax_vjp(self.probabilities, cotangent, self.layout.segments)
 
     def _prepared(
-        self, asked: Workload | Questions, weights: npt.NDArray[np.int64] | None
-    ) -> Questions:
+        self, asked: Workload | Prepared, weights: npt.NDArray[np.int64] | None
+    ) -> Prepared:
         if isinstance(asked, Workload):
-            return Plan.of(self.layout, asked, weights=weights)
+            return Prepared.of(self.layout, asked, weights=weights)
         if weights is not None:
-            raise ValueError("weights are given when a plan or selection is made")
+            raise ValueError("weights are given when the queries are prepared")
         if asked.layout is not self.layout and asked.layout != self.layout:
             raise ValueError("the queries were prepared for another layout")
         return asked

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,7 @@ from kinfolk.errors import KinfolkError
 from kinfolk.schema import Schema
 from kinfolk.schema.roles import is_whole
 
+Floats = npt.NDArray[np.floating[Any]]
 Ints = npt.NDArray[np.int64]
 
 Scheme = Sequence[int] | Mapping[str, Sequence[int]]

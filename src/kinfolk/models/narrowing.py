@@ -14,10 +14,10 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk.models.engine.plan import Plan
 from kinfolk.models.histogram import Histogram
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
+from kinfolk.models.mixture.prepared import Prepared
 from kinfolk.models.universe_kernel import LEVELS, contributions
 from kinfolk.queries.questions import Conditions, Question
 from kinfolk.queries.workload import Block, Workload
@@ -41,14 +41,14 @@ class Narrowed:
         self._layout, self._questions = layout, questions
         self._narrow = Layout(schema=_narrow(layout.schema), scheme=layout.scheme)
         kinds = dict.fromkeys((question.level, question.relation) for question in questions)
-        self._plans = {kind: self._plan(*kind) for kind in kinds}
+        self._blocks = {kind: self._block(*kind) for kind in kinds}
 
     def answer(self, probabilities: npt.NDArray[np.floating]) -> Floats:
         """The shares, (questions,), by a model with these probabilities, (rows, K)."""
         table = np.asarray(probabilities, np.float64)
         return np.array([self._share(table, one) for one in self._questions], np.float64)
 
-    def _plan(self, level: str, relation: str | None) -> Plan:
+    def _block(self, level: str, relation: str | None) -> tuple[Block, Prepared]:
         """All cells of: the group, its size, a person, and at the relation level a relative."""
         schema = self._narrow.schema
         block = Block(
@@ -62,12 +62,13 @@ class Narrowed:
                 *((2, 2) if relation else (2,)),
             ),
         )
-        return Plan.of(self._narrow, Workload(schema=schema, blocks=(block,)))
+        workload = Workload(schema=schema, blocks=(block,))
+        return block, Prepared.of(self._narrow, workload)
 
     def _share(self, table: Floats, question: Question) -> float:
-        plan = self._plans[question.level, question.relation]
+        block, prepared = self._blocks[question.level, question.relation]
         model = HPD(layout=self._narrow, probabilities=self._met(table, question))
-        cells = model.answer(plan).reshape(plan.workload.blocks[0].shape)
+        cells = model.answer(prepared).reshape(block.shape)
         if question.schema.group is None:
             return float(cells[0])
         sizes = question.group.get(len(question.schema.group_attributes), slice(None))

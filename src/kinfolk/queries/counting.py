@@ -11,7 +11,15 @@ import numpy.typing as npt
 
 from kinfolk.data.encoded import Cleaning, Encoded
 from kinfolk.errors import KinfolkError
-from kinfolk.queries.kernel import GROUP, INDIVIDUAL, RELATION, Ints, count_families
+from kinfolk.queries.kernel import (
+    GROUP,
+    INDIVIDUAL,
+    RELATION,
+    Families,
+    Groups,
+    Ints,
+    count_families,
+)
 from kinfolk.queries.ties import ties
 from kinfolk.queries.workload import Workload
 
@@ -43,7 +51,7 @@ class Counter:
         self.people = 0
         self.cleaning = Cleaning()
         """What was left out of the tables that have been counted so far."""
-        self._plan = _plan(workload, self.weights)
+        self._families = _families(workload, self.weights)
 
     def add(self, data: Encoded) -> None:
         """Add a chunk of whole groups."""
@@ -54,15 +62,8 @@ class Counter:
         # One type of codes, so that the loop is compiled once.
         individual_codes = data.individual.T.astype(np.uint16, order="C")
         role = np.zeros(data.people, np.uint8) if data.role is None else data.role
-        count_families(
-            group_codes,
-            individual_codes,
-            role,
-            data.offsets,
-            *self._plan,
-            numba.get_num_threads(),
-            self.counts,
-        )
+        groups = Groups(group_codes, individual_codes, role, data.offsets)
+        count_families(groups, self._families, numba.get_num_threads(), self.counts)
         self.groups += data.groups
         self.people += data.people
         self.cleaning += data.cleaning
@@ -88,7 +89,7 @@ def count(
     return counter.counts
 
 
-def _families(workload: Workload, weights: Ints) -> list[list[int]]:
+def _alike(workload: Workload, weights: Ints) -> list[list[int]]:
     """Blocks that differ in their group part only; those of a relation side by side.
 
     Threads take every n-th family, so the long ones come first.
@@ -102,9 +103,9 @@ def _families(workload: Workload, weights: Ints) -> list[list[int]]:
     ]
 
 
-def _plan(workload: Workload, weights: Ints) -> tuple[Ints, ...]:
+def _families(workload: Workload, weights: Ints) -> Families:
     """The workload as flat integer arrays for the compiled loop."""
-    families = _families(workload, weights)
+    families = _alike(workload, weights)
     attributes: list[int] = []
     sizes: list[int] = []
     spans: list[tuple[int, ...]] = []
@@ -128,15 +129,15 @@ def _plan(workload: Workload, weights: Ints) -> tuple[Ints, ...]:
             sizes += block.shape[: len(block.group)]
     order = [index for family in families for index in family]
     leaders = [workload.blocks[family[0]] for family in families]
-    return (
-        np.array([_LEVELS[block.level] for block in leaders], np.int64),
-        np.array(spans, np.int64).reshape(-1, 3),
-        np.array([ranges[block.relation] for block in leaders], np.int64).reshape(-1, 2),
-        weights[[family[0] for family in families]],
-        np.cumsum([0, *map(len, families)], dtype=np.int64),
-        np.array(group_spans, np.int64).reshape(-1, 2),
-        np.array([workload.offsets[index] for index in order], np.int64),
-        np.array(attributes, np.int64),
-        np.array(sizes, np.int64),
-        np.array(known, np.int64).reshape(-1, 2),
+    return Families(
+        level=np.array([_LEVELS[block.level] for block in leaders], np.int64),
+        spans=np.array(spans, np.int64).reshape(-1, 3),
+        tie_spans=np.array([ranges[block.relation] for block in leaders], np.int64).reshape(-1, 2),
+        weights=weights[[family[0] for family in families]],
+        members=np.cumsum([0, *map(len, families)], dtype=np.int64),
+        group_spans=np.array(group_spans, np.int64).reshape(-1, 2),
+        starts=np.array([workload.offsets[index] for index in order], np.int64),
+        attributes=np.array(attributes, np.int64),
+        sizes=np.array(sizes, np.int64),
+        ties=np.array(known, np.int64).reshape(-1, 2),
     )

@@ -8,7 +8,7 @@ not depend on their number. Tiles of whole groups keep the lists in the processo
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -23,6 +23,44 @@ PAIRS = 65536
 """Pairs of relatives in a tile, unless one group has more."""
 
 GROUP, INDIVIDUAL, RELATION = 0, 1, 2
+
+
+class Groups(NamedTuple):
+    """Whole groups to be counted."""
+
+    group_codes: Codes
+    """(group attributes + 1, groups) codes, the size last."""
+    individual_codes: Codes
+    """(individual attributes, people) codes."""
+    role: Codes
+    """(people,) role indices; zeros where there are none."""
+    offsets: Ints
+    """(groups + 1,) where each group's members begin."""
+
+
+class Families(NamedTuple):
+    """A workload by families, as flat arrays."""
+
+    level: Ints
+    """(families,) GROUP, INDIVIDUAL or RELATION."""
+    spans: Ints
+    """(families, 3) where the individual part of `attributes` begins, where the relative part does,
+    and where that ends."""
+    tie_spans: Ints
+    """(families, 2) the family's range of `ties`."""
+    weights: Ints
+    """(families, sizes + 1) what a group of each size adds."""
+    members: Ints
+    """(families + 1,) where the family's blocks begin."""
+    group_spans: Ints
+    """(blocks, 2) the group part of `attributes`."""
+    starts: Ints
+    """(blocks,) where the block's counts begin."""
+    attributes: Ints
+    sizes: Ints
+    """Positions and categories of the attributes of all parts, end to end."""
+    ties: Ints
+    """(ties, 2) a role, and the set of its relatives' roles as bits."""
 
 
 @numba.njit(cache=True, nogil=True)
@@ -167,44 +205,17 @@ def _room(offsets: Ints, level: Ints, spans: Ints, tie_spans: Ints, sizes: Ints)
 
 
 @numba.njit(cache=True, nogil=True, parallel=True)
-def count_families(
-    group_codes: Codes,
-    individual_codes: Codes,
-    role: Codes,
-    offsets: Ints,
-    level: Ints,
-    spans: Ints,
-    tie_spans: Ints,
-    weights: Ints,
-    members: Ints,
-    group_spans: Ints,
-    starts: Ints,
-    attributes: Ints,
-    sizes: Ints,
-    ties: Ints,
-    workers: int,
-    counts: Ints,
-) -> None:
+def count_families(groups: Groups, families: Families, workers: int, counts: Ints) -> None:
     """Add every group's contribution to every block.
 
-    group_codes: (group attributes + 1, groups) codes, the size last.
-    individual_codes: (individual attributes, people) codes.
-    role: (people,) role indices; zeros where there are none.
-    offsets: (groups + 1,) where each group's members begin.
-    level: (families,) GROUP, INDIVIDUAL or RELATION.
-    spans: (families, 3) where the individual part of `attributes` begins, where the relative part
-        does, and where that ends.
-    tie_spans: (families, 2) the family's range of `ties`.
-    weights: (families, sizes + 1) what a group of each size adds.
-    members: (families + 1,) where the family's blocks begin.
-    group_spans: (blocks, 2) the group part of `attributes`.
-    starts: (blocks,) where the block's counts begin.
-    attributes, sizes: positions and categories of the attributes of all parts, end to end.
-    ties: (ties, 2) a role, and the set of its relatives' roles as bits.
     workers: how many threads share the families.
     counts: (queries,) the result is added here.
     """
-    groups = len(offsets) - 1
+    group_codes, individual_codes, role, offsets = groups
+    level, spans, tie_spans, weights, members, group_spans, starts, attributes, sizes, ties = (
+        families
+    )
+    number = len(offsets) - 1
     people_room, pair_room, cell_room, reach = _room(offsets, level, spans, tie_spans, sizes)
     for worker in numba.prange(workers):
         group_of = np.empty(people_room, np.uint32)
@@ -220,7 +231,7 @@ def count_families(
         met = np.zeros(cell_room, np.int64)
         now = 1
         start = 0
-        while start < groups:
+        while start < number:
             stop = _tile_end(offsets, start, reach)
             low, high = offsets[start], offsets[stop]
             for g in range(start, stop):

@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from kinfolk.errors import KinfolkError
 from kinfolk.methods.marginals import REPLICATES
-from kinfolk.models.engine.plan import Plan
 from kinfolk.models.histogram import Histogram
 from kinfolk.models.hpd import HPD
+from kinfolk.models.mixture.prepared import Prepared
 from kinfolk.models.narrowing import Narrowed, answer_listed
 from kinfolk.notebook import show
 from kinfolk.queries.question_parser import parse
@@ -133,10 +133,10 @@ def _asking(model: HPD, questions: Asked) -> Callable[[Table], Floats]:
     """Prepares the questions once; they are asked of one table, (rows, K), after the other."""
     if not isinstance(questions, Workload):
         return Narrowed(model.layout, questions).answer
-    plan = Plan.of(model.layout, questions)
+    prepared = Prepared.of(model.layout, questions)
 
     def shares(table: Table) -> Floats:
-        found = HPD(layout=model.layout, probabilities=table).answer(plan)
+        found = HPD(layout=model.layout, probabilities=table).answer(prepared)
         return np.asarray(found, np.float64)
 
     return shares

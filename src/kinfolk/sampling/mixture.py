@@ -7,16 +7,22 @@ exactly; only the groups together are more even than independent ones would be.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
 from kinfolk.data.encoded import Encoded, code_type
 from kinfolk.models.hpd import HPD
-from kinfolk.sampling.mixture_kernel import draw_attributes, draw_compositions
+from kinfolk.models.mixture.prepared import in_threads
+from kinfolk.sampling.mixture_kernel import (
+    Drawn,
+    Draws,
+    Places,
+    Slots,
+    draw_attributes,
+    draw_compositions,
+)
 from kinfolk.sampling.streams import spread
 
 Ints = npt.NDArray[np.int64]
@@ -59,15 +65,8 @@ def _batch(
         firsts = spread(1 + attributes, active, _seeds(rng, 1))
 
     composition = np.empty(groups, np.int64)
-    draw_compositions(
-        columns,
-        components,
-        starts,
-        firsts[0],
-        _seeds(rng, active),
-        layout.group_start,
-        composition,
-    )
+    draws = Draws(columns, components, starts, firsts, _seeds(rng, active))
+    draw_compositions(draws, layout.group_start, composition)
     place = rng.permutation(groups)
     sizes = np.empty(groups, np.int64)
     sizes[place] = layout.sizes[composition]
@@ -78,33 +77,23 @@ def _batch(
     group = np.empty((groups, len(schema.group_attributes)), dtype)
     individual = np.empty((people, len(schema.individual_attributes)), dtype)
     role = np.empty(people, np.uint8)
-    slots = np.arange(layout.slots)[:, None] * layout.slot_rows + layout.individual_start
-    seeds = _seeds(rng, active)
+    drawn = Drawn(group, individual, role)
+    draws = draws._replace(seeds=_seeds(rng, active))
+    places = Places(composition, place, offsets[place])
+    first = np.arange(layout.slots)[:, None] * layout.slot_rows + layout.individual_start
+    slots = Slots(
+        group_segments=layout.group_start + np.array(layout.group_offsets, np.int64),
+        slot_segments=first + np.array(layout.individual_offsets, np.int64),
+        turns=turns,
+        mult=layout.mult,
+        slot_first=np.cumsum(layout.mult, axis=1) - layout.mult,
+        slot_roles=np.array(layout.slot_roles, np.int64),
+    )
 
     def fill(low: int, high: int) -> None:
-        draw_attributes(
-            columns,
-            components,
-            starts,
-            firsts[1:],
-            seeds,
-            low,
-            high,
-            layout.group_start + np.array(layout.group_offsets, np.int64),
-            slots + np.array(layout.individual_offsets, np.int64),
-            turns,
-            layout.mult,
-            np.cumsum(layout.mult, axis=1) - layout.mult,
-            np.array(layout.slot_roles, np.int64),
-            composition,
-            place,
-            offsets[place],
-            group,
-            individual,
-            role,
-        )
+        draw_attributes(draws, slots, places, low, high, drawn)
 
-    _in_threads(fill, active)
+    in_threads(fill, active)
     return Encoded(
         schema=schema,
         group=group,
@@ -112,17 +101,6 @@ def _batch(
         offsets=offsets,
         role=role if schema.roles else None,
     )
-
-
-def _in_threads(work: Callable[[int, int], None], number: int) -> None:
-    """Share so many components among the threads; the result does not depend on how."""
-    threads = min(numba.get_num_threads(), number)
-    edges = [number * turn // threads for turn in range(threads + 1)]
-    if threads == 1:
-        work(0, number)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(work, edges[:-1], edges[1:]))
 
 
 def _seeds(rng: np.random.Generator, number: int) -> npt.NDArray[np.uint64]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -17,52 +17,77 @@ Codes = npt.NDArray[np.integer[Any]]
 Seeds = npt.NDArray[np.uint64]
 
 
-@numba.njit(cache=True, nogil=True)
-def draw_compositions(
-    columns: Floats,
-    components: Ints,
-    starts: Ints,
-    firsts: Floats,
-    seeds: Seeds,
-    compositions: int,
-    out: Ints,
-) -> None:
-    """Choose every group's composition, component by component.
+class Draws(NamedTuple):
+    """What is drawn from: the components of a mixture, each for the groups it has."""
 
-    columns: (K, rows) the components' distributions; the first rows are the compositions'.
-    components: (active,) the components that have groups; starts: (active + 1,) where they begin.
-    firsts: (active,) where the points begin; negative where draws are independent.
-    seeds: (active,) a seed for each component.
+    columns: Floats
+    """(K, rows) the components' distributions; the first rows are the compositions'."""
+    components: Ints
+    """(active,) the components that have groups."""
+    starts: Ints
+    """(active + 1,) where their groups begin."""
+    firsts: Floats
+    """(variables, active) where the points begin; negative where draws are independent."""
+    seeds: Seeds
+    """(active,) a seed for each component."""
+
+
+class Slots(NamedTuple):
+    """The layout, as arrays."""
+
+    group_segments: Ints
+    """(group attributes + 1,) the rows of each group attribute."""
+    slot_segments: Ints
+    """(slots, individual attributes + 1) the rows of each individual attribute."""
+    turns: Ints
+    """(slots,) how many members a slot gives at most."""
+    mult: Ints
+    """(compositions, slots) how many members a slot gives,"""
+    slot_first: Ints
+    """and how many come before."""
+    slot_roles: Ints
+    """(slots,) the role of each slot's members."""
+
+
+class Places(NamedTuple):
+    """The groups in the order of components, (groups,) each."""
+
+    composition: Ints
+    """What the group is,"""
+    place: Ints
+    """where it goes,"""
+    first_row: Ints
+    """and the row of its first member."""
+
+
+class Drawn(NamedTuple):
+    """The result."""
+
+    group: Codes
+    """(groups, attributes)"""
+    individual: Codes
+    """(people, attributes)"""
+    role: Codes
+    """(people,)"""
+
+
+@numba.njit(cache=True, nogil=True)
+def draw_compositions(draws: Draws, compositions: int, out: Ints) -> None:
+    """Choose every group's composition, component by component: the first variable.
+
     out: (groups,) the result, in the order of components.
     """
+    columns, components, starts, firsts, seeds = draws
     for active in range(len(components)):
         state = seeds[active : active + 1].copy()
         begin, end = starts[active], starts[active + 1]
         column = columns[components[active]]
-        draw(column[:compositions], firsts[active], state, out[begin:end])
+        draw(column[:compositions], firsts[0, active], state, out[begin:end])
 
 
 @numba.njit(cache=True, nogil=True)
 def draw_attributes(
-    columns: Floats,
-    components: Ints,
-    starts: Ints,
-    firsts: Floats,
-    seeds: Seeds,
-    low_component: int,
-    high_component: int,
-    group_segments: Ints,
-    slot_segments: Ints,
-    turns: Ints,
-    mult: Ints,
-    slot_first: Ints,
-    slot_roles: Ints,
-    composition: Ints,
-    place: Ints,
-    first_row: Ints,
-    group: Codes,
-    individual: Codes,
-    role: Codes,
+    draws: Draws, slots: Slots, places: Places, low_component: int, high_component: int, out: Drawn
 ) -> None:
     """Draw the attributes of the groups of some components, and of their members.
 
@@ -71,19 +96,12 @@ def draw_attributes(
     every category comes up its share of times, while the attributes and members of any one group
     are independent, as the model says.
 
-    columns, components, starts: as in `draw_compositions`.
-    firsts: (variables, active) where the points begin; negative where draws are independent.
-    seeds: (active,) a seed for each component.
     low_component, high_component: which of the active components this call draws.
-    group_segments: (group attributes + 1,) the rows of each group attribute.
-    slot_segments: (slots, individual attributes + 1) the rows of each individual attribute.
-    turns: (slots,) how many members a slot gives at most.
-    mult, slot_first: (compositions, slots) how many members a slot gives, and how many come before.
-    slot_roles: (slots,) the role of each slot's members.
-    composition, place, first_row: (groups,) in the order of components: what the group is, where it
-        goes, and the row of its first member.
-    group, individual, role: (groups, attributes), (people, attributes), (people,) the result.
     """
+    columns, components, starts, firsts, seeds = draws
+    group_segments, slot_segments, turns, mult, slot_first, slot_roles = slots
+    composition, place, first_row = places
+    group, individual, role = out
     attributes = len(group_segments) - 1
     personal = slot_segments.shape[1] - 1
     for active in range(low_component, high_component):
@@ -94,10 +112,10 @@ def draw_attributes(
         rows = np.empty(end - begin, np.int64)
         for attribute in range(attributes):
             low, high = group_segments[attribute], group_segments[attribute + 1]
-            _deal(column[low:high], firsts[attribute, active], state, drawn)
+            _deal(column[low:high], firsts[1 + attribute, active], state, drawn)
             for g in range(begin, end):
                 group[place[g], attribute] = drawn[g - begin]
-        variable = attributes
+        variable = 1 + attributes
         for slot in range(len(turns)):
             for turn in range(turns[slot]):
                 found = 0

@@ -1,10 +1,10 @@
-"""The compiled loops: member factors, sums over components, and their gradient.
+"""The compiled loops: member factors, sums over components, and their vector-Jacobian products.
 
 Components are worked on in tiles of TILE side by side. Every inner loop runs over exactly that
 many, so that it becomes vector instructions; components beyond the last are zeros.
 
-Each step has an inverse for gradients, called un-. The *pull* on a value is the derivative of the
-loss by it; it stands in the same place of a second `Tile`, and is 0 again once it is passed on.
+Each step has its vector-Jacobian product, called _vjp. The *cotangent* of a value is the derivative
+of the loss by it; it stands in the same place of a second `Tile`, and is 0 again once passed on.
 
 One function is compiled for both directions. All it calls is in this file, because the compiler's
 cache notices changes of this file only.
@@ -12,16 +12,39 @@ cache notices changes of this file only.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 
-from kinfolk.models.engine.jobs import Floats, Jobs, Programs, Stacks, Tile
-from kinfolk.models.layout import Ints
+from kinfolk.models.layout import Floats, Ints
+from kinfolk.models.mixture.factors import Programs
+from kinfolk.models.mixture.schedule import Work
 
 TILE = 128
 """Few enough that a cell's features stay in the processor's first cache, many enough that a loop
 over them is worth setting up."""
+
+
+class Tile(NamedTuple):
+    """What is known about TILE components, or the cotangents of that."""
+
+    table: Floats
+    """(rows, TILE) the probabilities."""
+    weight: Floats
+    """(weights, TILE) the composition weights of entries."""
+    result: Floats
+    """(results,) what the tile adds to the results, or the cotangents of those."""
+    stored: Floats
+    """(stored, TILE) outputs that are waiting for left factors."""
+    left: Floats
+    """(4, TILE) left cells."""
+    outer: Floats
+    """(slots, TILE) products over all attributes but the last."""
+    feature: Floats
+    """(features, TILE) the features of one cell."""
+    output: Floats
+    """(TILE,) one output."""
+
 
 _OPTIONS: dict[str, Any] = {
     # Sums may be reordered, so that they vectorise. Not-a-number still means what it says.
@@ -48,21 +71,21 @@ def _multiply(table: Floats, rows: Ints, shift: int, out: Floats) -> None:
 
 
 @_inner
-def _unmultiply(
-    table: Floats, rows: Ints, shift: int, out: Floats, out_pull: Floats, pull: Floats
+def _multiply_vjp(
+    table: Floats, rows: Ints, shift: int, out: Floats, out_cotangent: Floats, cotangent: Floats
 ) -> None:
-    """The inverse of `_multiply`: the pull on each row is that on the product times the others."""
+    """The cotangent of each row is that of the product times the other rows."""
     if len(rows) == 2:
         here, other = rows[0] + shift, rows[1] + shift
         for k in range(TILE):
-            pull[here, k] += out_pull[k] * table[other, k]
-            pull[other, k] += out_pull[k] * table[here, k]
-            out_pull[k] = 0
+            cotangent[here, k] += out_cotangent[k] * table[other, k]
+            cotangent[other, k] += out_cotangent[k] * table[here, k]
+            out_cotangent[k] = 0
         return
     for position in range(len(rows)):
         # The product of the others goes where the whole product was.
         for k in range(TILE):
-            out[k] = out_pull[k]
+            out[k] = out_cotangent[k]
         for place in range(len(rows)):
             if place != position:
                 other = rows[place] + shift
@@ -70,9 +93,9 @@ def _unmultiply(
                     out[k] *= table[other, k]
         here = rows[position] + shift
         for k in range(TILE):
-            pull[here, k] += out[k]
+            cotangent[here, k] += out[k]
     for k in range(TILE):
-        out_pull[k] = 0
+        out_cotangent[k] = 0
 
 
 @_inner
@@ -97,29 +120,29 @@ def _grow(programs: Programs, program: int, row: int, tile: Tile) -> None:
 
 
 @_inner
-def _ungrow(programs: Programs, program: int, row: int, tile: Tile, pulls: Tile) -> None:
-    """The inverse of `_grow`."""
-    feature, pull = tile.feature, pulls.feature
+def _grow_vjp(programs: Programs, program: int, row: int, tile: Tile, cotangents: Tile) -> None:
+    """From the cotangents of features to those of outer products and of the table."""
+    feature, cotangent = tile.feature, cotangents.feature
     one = feature.dtype.type(1)
     first = programs.node_starts[program]
     for node in range(programs.node_starts[program + 1] - 1, first - 1, -1):
         parent, slot = programs.parents[node], programs.added[node]
         here = programs.slot_count + node - first
         for k in range(TILE):
-            pull[slot, k] += pull[here, k] * (one - feature[parent, k])
-            pull[parent, k] += pull[here, k] * (one - feature[slot, k])
-            pull[here, k] = 0
+            cotangent[slot, k] += cotangent[here, k] * (one - feature[parent, k])
+            cotangent[parent, k] += cotangent[here, k] * (one - feature[slot, k])
+            cotangent[here, k] = 0
     for at in range(programs.slot_starts[program], programs.slot_starts[program + 1]):
         slot = programs.slots[at]
         if row >= 0:
             last = row + slot * programs.slot_rows
             for k in range(TILE):
-                pulls.table[last, k] += pull[slot, k] * tile.outer[slot, k]
-                pulls.outer[slot, k] += pull[slot, k] * tile.table[last, k]
-                pull[slot, k] = 0
+                cotangents.table[last, k] += cotangent[slot, k] * tile.outer[slot, k]
+                cotangents.outer[slot, k] += cotangent[slot, k] * tile.table[last, k]
+                cotangent[slot, k] = 0
         else:
             for k in range(TILE):
-                pull[slot, k] = 0
+                cotangent[slot, k] = 0
 
 
 @_inner
@@ -134,13 +157,13 @@ def _combine(programs: Programs, output: int, tile: Tile) -> None:
 
 
 @_inner
-def _uncombine(programs: Programs, output: int, tile: Tile, pulls: Tile) -> None:
-    """The inverse of `_combine`."""
+def _combine_vjp(programs: Programs, output: int, tile: Tile, cotangents: Tile) -> None:
+    """From the cotangent of an output to those of its features and weights."""
     for entry in range(programs.entry_starts[output], programs.entry_starts[output + 1]):
         one, row = programs.features[entry], programs.rows[entry]
         for k in range(TILE):
-            pulls.feature[one, k] += pulls.output[k] * tile.weight[row, k]
-            pulls.weight[row, k] += pulls.output[k] * tile.feature[one, k]
+            cotangents.feature[one, k] += cotangents.output[k] * tile.weight[row, k]
+            cotangents.weight[row, k] += cotangents.output[k] * tile.feature[one, k]
 
 
 @_inner
@@ -162,24 +185,26 @@ def _contract(tile: Tile, count: int, first: int, columns: int, start: int) -> N
 
 
 @_inner
-def _uncontract(tile: Tile, pulls: Tile, count: int, first: int, columns: int, start: int) -> None:
-    """The inverse of `_contract`."""
-    stored, left, left_pull, pulled = tile.stored, tile.left, pulls.left, pulls.result
+def _contract_vjp(
+    tile: Tile, cotangents: Tile, count: int, first: int, columns: int, start: int
+) -> None:
+    """From the cotangents of results to those of left cells and stored rows."""
+    stored, left, left_cotangent, given = tile.stored, tile.left, cotangents.left, cotangents.result
     kind = stored.dtype.type
     for column in range(columns):
         at, row = start + column, first + column
-        a = kind(pulled[at])
-        b = kind(pulled[at + columns]) if count > 1 else kind(0)
-        c = kind(pulled[at + 2 * columns]) if count > 2 else kind(0)
-        d = kind(pulled[at + 3 * columns]) if count > 3 else kind(0)
+        a = kind(given[at])
+        b = kind(given[at + columns]) if count > 1 else kind(0)
+        c = kind(given[at + 2 * columns]) if count > 2 else kind(0)
+        d = kind(given[at + 3 * columns]) if count > 3 else kind(0)
         for k in range(TILE):
             one = stored[row, k]
             two = c * left[2, k] + d * left[3, k]
-            pulls.stored[row, k] += a * left[0, k] + b * left[1, k] + two
-            left_pull[0, k] += a * one
-            left_pull[1, k] += b * one
-            left_pull[2, k] += c * one
-            left_pull[3, k] += d * one
+            cotangents.stored[row, k] += a * left[0, k] + b * left[1, k] + two
+            left_cotangent[0, k] += a * one
+            left_cotangent[1, k] += b * one
+            left_cotangent[2, k] += c * one
+            left_cotangent[3, k] += d * one
 
 
 @_inner
@@ -196,103 +221,108 @@ def _put(tile: Tile, target: int, ahead: int) -> None:
 
 
 @_inner
-def _unput(pulls: Tile, target: int, ahead: int) -> None:
-    """The inverse of `_put`."""
-    pulled = pulls.output.dtype.type(pulls.result[-1 - target + ahead] if target < 0 else 0)
+def _put_vjp(cotangents: Tile, target: int, ahead: int) -> None:
+    """The cotangent of an output, from where the output went."""
+    given = cotangents.output.dtype.type(
+        cotangents.result[-1 - target + ahead] if target < 0 else 0
+    )
     for k in range(TILE):
-        pulls.output[k] = pulled
+        cotangents.output[k] = given
     if target >= 0:
         for k in range(TILE):
-            pulls.output[k] = pulls.stored[target + ahead, k]
-            pulls.stored[target + ahead, k] = 0
+            cotangents.output[k] = cotangents.stored[target + ahead, k]
+            cotangents.stored[target + ahead, k] = 0
 
 
 @_inner
-def _work(
-    programs: Programs, jobs: Jobs, job: int, pulling: bool, back: bool,
-    decoded: Ints, tile: Tile, pulls: Tile,
+def _job(
+    programs: Programs, work: Work, job: int, vjp: bool, back: bool,
+    decoded: Ints, tile: Tile, cotangents: Tile,
 ) -> None:  # fmt: skip
-    """One job: its outputs (pulling, those that are stored); or back from the pulls on them."""
-    program, low, high = jobs.programs[job], jobs.lows[job], jobs.highs[job]
+    """One job: its outputs (for a vjp, the stored ones); or back from their cotangents."""
+    program, low, high = work.programs[job], work.lows[job], work.highs[job]
     slots = programs.slots[programs.slot_starts[program] : programs.slot_starts[program + 1]]
-    attribute, end = jobs.attribute_starts[job], jobs.attribute_starts[job + 1]
+    attribute, end = work.attribute_starts[job], work.attribute_starts[job + 1]
     last = end - attribute - 1
     rows, others = decoded[: last + 1], decoded[: max(0, last)]
-    size = jobs.sizes[end - 1] if last >= 0 else 1
+    size = work.sizes[end - 1] if last >= 0 else 1
     for cell in range(low, high):
         # The last attribute changes fastest; products over the others are kept. On the way back,
         # a job that is alone finds everything as it was.
-        if not (back and jobs.alone):
+        if not (back and work.alone):
             if cell == low or cell % size == 0:
                 rest = cell
                 for position in range(last, -1, -1):
-                    categories = jobs.sizes[attribute + position]
-                    rows[position] = jobs.firsts[attribute + position] + rest % categories
+                    categories = work.sizes[attribute + position]
+                    rows[position] = work.firsts[attribute + position] + rest % categories
                     rest //= categories
                 for slot in slots:
                     _multiply(tile.table, others, slot * programs.slot_rows, tile.outer[slot])
             else:
                 rows[last] += 1
             _grow(programs, program, rows[last] if last >= 0 else -1, tile)
-        for place in range(jobs.target_starts[job], jobs.target_starts[job + 1]):
-            output = programs.output_starts[program] + place - jobs.target_starts[job]
+        for place in range(work.target_starts[job], work.target_starts[job + 1]):
+            output = programs.output_starts[program] + place - work.target_starts[job]
             if back:
-                _unput(pulls, jobs.targets[place], cell - low)
-                _uncombine(programs, output, tile, pulls)
-            elif not pulling or jobs.targets[place] >= 0:
+                _put_vjp(cotangents, work.targets[place], cell - low)
+                _combine_vjp(programs, output, tile, cotangents)
+            elif not vjp or work.targets[place] >= 0:
                 _combine(programs, output, tile)
-                _put(tile, jobs.targets[place], cell - low)
+                _put(tile, work.targets[place], cell - low)
         if back:
-            _ungrow(programs, program, rows[last] if last >= 0 else -1, tile, pulls)
+            _grow_vjp(programs, program, rows[last] if last >= 0 else -1, tile, cotangents)
             if cell == high - 1 or (cell + 1) % size == 0:
                 for slot in slots:
-                    shift, out, pull = slot * programs.slot_rows, tile.outer, pulls.outer
-                    _unmultiply(tile.table, others, shift, out[slot], pull[slot], pulls.table)
+                    _multiply_vjp(
+                        tile.table, others, slot * programs.slot_rows, tile.outer[slot],
+                        cotangents.outer[slot], cotangents.table,
+                    )  # fmt: skip
 
 
 @_inner
-def _stack(stacks: Stacks, stack: int, pulling: bool, tile: Tile, pulls: Tile) -> None:
-    """One stack: its results; or, pulling, from the pulls on them to those on table and stored."""
-    low, high = stacks.left_starts[stack], stacks.left_starts[stack + 1]
-    columns, first = stacks.columns[stack], stacks.firsts[stack]
+def _stack(work: Work, stack: int, vjp: bool, tile: Tile, cotangents: Tile) -> None:
+    """One stack: its results; or, for a vjp, from their cotangents to those of table and stored."""
+    low, high = work.left_starts[stack], work.left_starts[stack + 1]
+    columns, first = work.stack_columns[stack], work.stack_firsts[stack]
+    starts = work.left_row_starts
     for cell in range(low, high, 4):
-        count, start = min(4, high - cell), stacks.starts[stack] + (cell - low) * columns
+        count, start = min(4, high - cell), work.stack_starts[stack] + (cell - low) * columns
         # Where fewer than four are left, the others are from before, and not asked for.
         for i in range(count):
-            rows = stacks.rows[stacks.row_starts[cell + i] : stacks.row_starts[cell + i + 1]]
+            rows = work.left_rows[starts[cell + i] : starts[cell + i + 1]]
             _multiply(tile.table, rows, 0, tile.left[i])
-        if not pulling:
+        if not vjp:
             _contract(tile, count, first, columns, start)
             continue
-        _uncontract(tile, pulls, count, first, columns, start)
+        _contract_vjp(tile, cotangents, count, first, columns, start)
         for i in range(count):
-            rows = stacks.rows[stacks.row_starts[cell + i] : stacks.row_starts[cell + i + 1]]
-            _unmultiply(tile.table, rows, 0, tile.left[i], pulls.left[i], pulls.table)
+            rows = work.left_rows[starts[cell + i] : starts[cell + i + 1]]
+            _multiply_vjp(tile.table, rows, 0, tile.left[i], cotangents.left[i], cotangents.table)
 
 
 @_outer
 def sweep(
-    programs: Programs, jobs: Jobs, stacks: Stacks, chosen: Ints, pulling: bool,
-    decoded: Ints, tile: Tile, pulls: Tile,
+    programs: Programs, work: Work, chosen: Ints, vjp: bool,
+    decoded: Ints, tile: Tile, cotangents: Tile,
 ) -> None:  # fmt: skip
-    """Add the results of jobs and stacks; or, pulling, the gradient by table and weights.
+    """Add the results of all jobs and stacks; or, for a vjp, the cotangents of table and weights.
 
     chosen: which jobs; where jobs are alone, which stacks as well.
     decoded: (attributes,) room for row numbers.
-    tile, pulls: values and pulls. Results are added to the tile's; pulling, the pulls on them are
-        in `pulls`, and the gradient is added to the pulls on table and weight.
+    tile, cotangents: results are added to the tile's; for a vjp, their cotangents are given in
+        `cotangents`, and those of table and weight are added there.
     """
-    # Outputs go ahead, because left cells are multiplied by them; then pulls come back. Jobs that
-    # are alone go there and back one by one, the others together.
-    for turn in range(len(chosen) if jobs.alone else 1):
-        low, high, stack, end = 0, len(chosen), 0, len(stacks.firsts)
-        if jobs.alone:
+    # Outputs go ahead, because left cells are multiplied by them; then cotangents come back. Jobs
+    # that are alone go there and back one by one, the others together.
+    for turn in range(len(chosen) if work.alone else 1):
+        low, high, stack, end = 0, len(chosen), 0, len(work.stack_firsts)
+        if work.alone:
             low, high, job = turn, turn + 1, chosen[turn]
-            stack, end = jobs.target_starts[job], jobs.target_starts[job + 1]
-        for back in range(2 if pulling else 1):
+            stack, end = work.target_starts[job], work.target_starts[job + 1]
+        for back in range(2 if vjp else 1):
             for at in range(low, high):
-                if back or not pulling or jobs.stores[chosen[at]]:
-                    _work(programs, jobs, chosen[at], pulling, back == 1, decoded, tile, pulls)
+                if back or not vjp or work.stores[chosen[at]]:
+                    _job(programs, work, chosen[at], vjp, back == 1, decoded, tile, cotangents)
             while stack < end:
-                _stack(stacks, stack, pulling, tile, pulls)
+                _stack(work, stack, vjp, tile, cotangents)
                 stack += 1
