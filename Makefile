@@ -49,7 +49,7 @@ test: $(VENV)/dev ## run the tests
 
 .PHONY: test-slow
 test-slow: $(VENV)/dev ## run the tests that take longer
-	@$(BIN)/python -m pytest -q -rs -m slow
+	@$(BIN)/python -m pytest -q -rs -n auto -m slow
 
 # They stay apart, as opendp loads scikit-learn wherever it is installed, which takes seconds.
 SDMETRICS := sdmetrics copulas scikit-learn joblib threadpoolctl cloudpickle plotly tqdm
