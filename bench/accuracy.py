@@ -225,11 +225,11 @@ def without_noise(data: Data, exact: Counter, rng: np.random.Generator) -> HPD:
 
     layout = Layout.of(data.workload.schema)
     factors = Factors(layout)
-    order = rng.permutation(len(data.workload.blocks))
+    order = rng.permutation(len(data.workload.marginals))
     batches = []
     for first in range(BATCHES):
         own = sorted(order[first::BATCHES].tolist())
-        part = Prepared.of(layout, data.workload, blocks=own, factors=factors)
+        part = Prepared.of(layout, data.workload, marginals=own, factors=factors)
         places = [slice(*data.workload.offsets[at : at + 2]) for at in own]
         rates = np.concatenate([exact.counts[place] for place in places]) / exact.groups
         batches.append(Measured(prepared=part, rates=rates, precision=np.full(part.size, 1e4)))
@@ -240,8 +240,8 @@ def without_noise(data: Data, exact: Counter, rng: np.random.Generator) -> HPD:
 
 def levels(workload: Workload) -> dict[str, np.ndarray]:
     """All queries, and those of each level and relation."""
-    names = [block.relation or block.level for block in workload.blocks]
-    every = np.repeat(names, [block.cells for block in workload.blocks])
+    names = [marginal.relation or marginal.level for marginal in workload.marginals]
+    every = np.repeat(names, [marginal.cells for marginal in workload.marginals])
     return {"all": every != "", **{name: every == name for name in dict.fromkeys(names)}}
 
 

@@ -165,13 +165,13 @@ class Columns:
         for i, number in enumerate(queries):
             query = workload.query(number)
             codes = iter(query.codes)
-            somebody[i] = query.block.level == "group"
-            for place, attribute in enumerate(query.block.group):
+            somebody[i] = query.marginal.level == "group"
+            for place, attribute in enumerate(query.marginal.group):
                 if attribute == len(layout.schema.group_attributes):
                     sizes[:, i] = np.arange(len(layout.sizes)) == next(codes)
                 else:
                     group[i, place] = layout.group_offsets[attribute] + next(codes)
-            for place, attribute in enumerate(query.block.individual):
+            for place, attribute in enumerate(query.marginal.individual):
                 individual[i, place] = layout.individual_offsets[attribute] + next(codes)
         slots = [slot for slot, held in enumerate(layout.scheme[0]) for _ in range(held)]
         one = np.ones((1, model.components), np.float32)

@@ -67,7 +67,7 @@ def compare(files: list[str]) -> None:
     found = run("marginals", *files)
     print(
         f"\nIn memory: {found['groups']:,} groups, {found['people']:,} people, "
-        f"{found['queries']:,} queries in {found['blocks']:,} marginals\n"
+        f"{found['queries']:,} queries in {found['marginals']:,} marginals\n"
     )
     print(f"  {'':34}{'seconds':>10}{'times faster':>14}")
     ours = found["seconds"]["kinfolk"]
@@ -198,7 +198,7 @@ def marginals(*files: str) -> dict[str, Any]:
         "groups": data.groups,
         "people": data.people,
         "queries": workload.size,
-        "blocks": len(workload.blocks),
+        "marginals": len(workload.marginals),
         "seconds": seconds,
     }
 
@@ -248,23 +248,23 @@ def numpy_counts(data: Encoded, workload: Workload, *, remember: bool) -> npt.ND
     people = list(data.individual.T.astype(np.int64))
     pairs: dict[tuple[int, ...], Any] = {}
     answers = np.zeros(workload.size, np.int64)
-    for block, place in workload.slices():
-        sizes, rest = block.shape[: len(block.group)], block.shape[len(block.group) :]
-        width = block.individual_cells
-        if block.level == "individual":
-            cell = cells(everybody, block.group, sizes) * width
-            cell += cells(people, block.individual, rest)
-        elif not block.individual:
-            cell = cells(group, block.group, sizes)
+    for marginal, place in workload.slices():
+        sizes, rest = marginal.shape[: len(marginal.group)], marginal.shape[len(marginal.group) :]
+        width = marginal.individual_cells
+        if marginal.level == "individual":
+            cell = cells(everybody, marginal.group, sizes) * width
+            cell += cells(people, marginal.individual, rest)
+        elif not marginal.individual:
+            cell = cells(group, marginal.group, sizes)
         else:
-            found = pairs.get(block.individual)
+            found = pairs.get(marginal.individual)
             if found is None:
-                found = np.unique(owner * width + cells(people, block.individual, rest))
+                found = np.unique(owner * width + cells(people, marginal.individual, rest))
                 if remember:
-                    pairs[block.individual] = found
+                    pairs[marginal.individual] = found
             where, own = np.divmod(found, width)
-            cell = cells(group, block.group, sizes)[where] * width + own
-        answers[place] = np.bincount(cell, minlength=block.cells)
+            cell = cells(group, marginal.group, sizes)[where] * width + own
+        answers[place] = np.bincount(cell, minlength=marginal.cells)
     return answers
 
 

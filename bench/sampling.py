@@ -83,9 +83,9 @@ def evenness(model: HPD, groups: int, repeats: int = 20) -> dict[str, float]:
         ]
         errors[stratified] = np.mean(found, axis=0)
     ratios: dict[str, float] = {}
-    for level in dict.fromkeys(block.level for block in workload.blocks):
+    for level in dict.fromkeys(marginal.level for marginal in workload.marginals):
         places = np.concatenate(
-            [np.full(block.cells, block.level == level) for block in workload.blocks]
+            [np.full(marginal.cells, marginal.level == level) for marginal in workload.marginals]
         )
         ratios[level] = float(errors[True][places].mean() / errors[False][places].mean())
     return ratios

@@ -11,19 +11,19 @@ def obvious_counts(data: Encoded, workload: Workload) -> list[int]:
 
 
 def obvious_count(data: Encoded, query: Query) -> int:
-    block, codes = query.block, list(query.codes)
-    group_codes = [codes.pop(0) for _ in block.group]
-    own_codes = [codes.pop(0) for _ in block.individual]
+    marginal, codes = query.marginal, list(query.codes)
+    group_codes = [codes.pop(0) for _ in marginal.group]
+    own_codes = [codes.pop(0) for _ in marginal.individual]
     relative_codes = codes
     total = 0
     for g in range(data.groups):
         members = range(data.offsets[g], data.offsets[g + 1])
-        if not group_matches(data, g, block.group, group_codes):
+        if not group_matches(data, g, marginal.group, group_codes):
             continue
-        matching = [i for i in members if matches(data, i, block.individual, own_codes)]
-        if block.level == "group":
+        matching = [i for i in members if matches(data, i, marginal.individual, own_codes)]
+        if marginal.level == "group":
             total += bool(matching)
-        elif block.level == "individual":
+        elif marginal.level == "individual":
             total += len(matching)
         else:
             for i in matching:
@@ -49,15 +49,15 @@ def relation_count(
     data: Encoded, i: int, members: list[int], query: Query, codes: list[int]
 ) -> int:
     """How often person i counts: once if any relative matches, or once per role that has one."""
-    schema, block = data.schema, query.block
+    schema, marginal = data.schema, query.marginal
     assert schema.roles is not None
     assert data.role is not None
-    assert block.relation is not None
+    assert marginal.relation is not None
     names = schema.roles.names
     found = 0
-    for who, whom in schema.relations[block.relation]:
+    for who, whom in schema.relations[marginal.relation]:
         if names[data.role[i]] != who:
             continue
         relatives = [j for j in members if j != i and names[data.role[j]] == whom]
-        found += any(matches(data, j, block.relative, codes) for j in relatives)
+        found += any(matches(data, j, marginal.relative, codes) for j in relatives)
     return min(found, 1) if schema.workload.relation_counts == "people" else found

@@ -99,7 +99,7 @@ def test_workload() -> None:
     workload = Workload.of(SCHEMA)
     text = shown(workload).text
     assert f"Q_R {HOSTILE}" in text
-    assert f"all{len(workload.blocks)}{workload.size}" in text
+    assert f"all{len(workload.marginals)}{workload.size}" in text
 
 
 def test_models() -> None:

@@ -52,13 +52,13 @@ def trust_the_paper(patch: pytest.MonkeyPatch) -> None:
 
 def charge_no_pairs(patch: pytest.MonkeyPatch) -> None:
     """What is asked of households and of people over the same attributes is charged as nothing."""
-    honest = charges.twin_sensitivities
+    honest = charges.paired_sensitivities
 
     def sensitivities(*given: Any, **rest: Any) -> dict[tuple[int, int], Sensitivity]:
         nothing = Sensitivity(single=0, l1=0, l2_squared=0)
         return dict.fromkeys(honest(*given, **rest), nothing)
 
-    patch.setattr(charges, "twin_sensitivities", sensitivities)
+    patch.setattr(charges, "paired_sensitivities", sensitivities)
 
 
 def forget_the_grid(patch: pytest.MonkeyPatch) -> None:
@@ -79,14 +79,14 @@ def charge_no_weights(patch: pytest.MonkeyPatch) -> None:
 
 def count_no_weights(patch: pytest.MonkeyPatch) -> None:
     """A large household is counted with the weight of a small one, and charged with its own."""
-    honest = counting._plan
+    honest = counting._families
 
-    def plan(workload: Workload, weights: np.ndarray) -> Any:
+    def families(workload: Workload, weights: np.ndarray) -> Any:
         smallest = workload.schema.sizes.start
         full = np.repeat(weights[:, [smallest]], weights.shape[1], axis=1)
         return honest(workload, full)
 
-    patch.setattr(counting, "_plan", plan)
+    patch.setattr(counting, "_families", families)
 
 
 def publish_the_groups(patch: pytest.MonkeyPatch) -> None:

@@ -49,7 +49,7 @@ def test_the_noise_is_that_of_whole_marginals(unit: Unit) -> None:
     estimate = plan(
         HOMES, maker.method, maker.guarantee, groups=400, people=people, benchmark=False
     )
-    # What a home with one member adds, to each of twins.
+    # What a home with one member adds, to each of a pair.
     scale = 1781 if unit is Unit.GROUP else 2520
     spends = [one for one in maker.certificate["spends"] if one["step"] != "groups"]
     measured = {spend["sigma"] / scale for spend in spends}

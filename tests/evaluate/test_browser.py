@@ -140,7 +140,7 @@ def test_values_are_shown_under_the_pointer(tab: Tab, families_report: Path) -> 
     tab.open(families_report)
     place = tab.run(
         "(() => { const it = document.querySelector('[data-chart=sizes] rect[data-tip]'); "
-        "it.scrollIntoView({ block: 'center' }); const at = it.getBoundingClientRect(); "
+        "it.scrollIntoView({ marginal: 'center' }); const at = it.getBoundingClientRect(); "
         "return [at.x + at.width / 2, at.y + at.height / 2]; })()"
     )
     tab.run("new Promise((done) => setTimeout(done, 50))")

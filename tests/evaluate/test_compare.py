@@ -18,7 +18,7 @@ from obvious import obvious_counts
 
 
 def obvious_shares(data: Encoded, workload: Workload) -> np.ndarray:
-    levels = [block.level for block in workload.blocks for _ in range(block.cells)]
+    levels = [marginal.level for marginal in workload.marginals for _ in range(marginal.cells)]
     over = [data.groups if level == "group" else data.people for level in levels]
     return np.array(obvious_counts(data, workload)) / np.array(over)
 
@@ -33,7 +33,7 @@ def test_errors_are_those_of_the_shares(found: Comparison) -> None:
     real = obvious_shares(encode(FAMILIES, families(seed=1)), workload)
     made = obvious_shares(encode(FAMILIES, families(80, seed=2)), workload)
     errors = np.abs(real - made)
-    levels = np.array([b.level for b in workload.blocks for _ in range(b.cells)])
+    levels = np.array([b.level for b in workload.marginals for _ in range(b.cells)])
     metrics = json.loads(json.dumps(found.metrics))
     assert metrics["private"] is False
     assert "NOT PRIVATE" in metrics["notice"]

@@ -44,7 +44,7 @@ def skewed() -> Any:
 DATA = skewed()
 TOTALS = {"group": DATA.groups, "individual": DATA.people}
 TRUE = count(DATA, WORKLOAD) / np.concatenate(
-    [np.full(block.cells, TOTALS[block.level]) for block in WORKLOAD.blocks]
+    [np.full(marginal.cells, TOTALS[marginal.level]) for marginal in WORKLOAD.marginals]
 )
 
 

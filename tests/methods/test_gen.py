@@ -47,7 +47,7 @@ def true_shares(schema: Schema) -> tuple[Workload, np.ndarray]:
     data.individual[: data.people // 2, 1] = data.individual[: data.people // 2, 0]
     data.individual[:, 0] *= np.arange(data.people) % 5 == 0
     totals = {"group": data.groups, "individual": data.people}
-    scale = [np.full(block.cells, totals[block.level]) for block in workload.blocks]
+    scale = [np.full(marginal.cells, totals[marginal.level]) for marginal in workload.marginals]
     return workload, count(data, workload) / np.concatenate(scale)
 
 

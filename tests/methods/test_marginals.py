@@ -23,7 +23,7 @@ from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.certificate import check_certificate
 from kinfolk.privacy.charges import Charges
 from kinfolk.privacy.curator import Curator
-from kinfolk.privacy.sensitivity import twins, workload_weights
+from kinfolk.privacy.sensitivity import paired_marginals, workload_weights
 from kinfolk.privacy.unit import Neighbours
 from kinfolk.privacy.view import PublicView
 from kinfolk.queries.counting import Counter, count
@@ -57,8 +57,8 @@ def skewed(groups: int = 4000) -> object:
 
 DATA = skewed()
 TRUE = count(DATA, WORKLOAD) / np.repeat(
-    [DATA.groups if block.level == "group" else DATA.people for block in WORKLOAD.blocks],
-    [block.cells for block in WORKLOAD.blocks],
+    [DATA.groups if marginal.level == "group" else DATA.people for marginal in WORKLOAD.marginals],
+    [marginal.cells for marginal in WORKLOAD.marginals],
 )
 
 
@@ -121,15 +121,15 @@ def test_nothing_is_bought_twice_and_nothing_is_left_out(
 ) -> None:
     with curator(tmp_path, neighbours, method=SMALL) as gate:
         bought = allocate_budget(view(gate)).values()
-        blocks = [gate.workload.blocks[at] for one in bought for at in one.blocks]
+        marginals = [gate.workload.marginals[at] for one in bought for at in one.marginals]
         first = gate.guarantee.rho * GROUPS_SHARE if neighbours is not IN_PLACE else 0
         assert first + sum(one.rho for one in bought) == gate.guarantee.rho
-    assert len(set(blocks)) == len(blocks)
+    assert len(set(marginals)) == len(marginals)
     # Weighted, what groups have by themselves is the same at either level.
-    alone = [block for block in WORKLOAD.blocks if not block.individual]
+    alone = [marginal for marginal in WORKLOAD.marginals if not marginal.individual]
     twice = len(alone) // 2 if neighbours is not IN_PLACE else 0
-    assert len(blocks) == len(WORKLOAD.blocks) - twice
-    assert {order_of(block) for block in blocks} == {2}
+    assert len(marginals) == len(WORKLOAD.marginals) - twice
+    assert {order_of(marginal) for marginal in marginals} == {2}
 
 
 def test_the_more_noise_the_fewer_attributes(tmp_path: Path) -> None:
@@ -138,13 +138,13 @@ def test_the_more_noise_the_fewer_attributes(tmp_path: Path) -> None:
     with curator(tmp_path, REPLACE, method=SMALL, epsilon=0.2, data=few) as gate:
         offer = view(gate, few.groups)
         first, *others = allocate_budget(offer).values()
-        noise = gate.measure(first.blocks, rho=first.rho, step="look").sigma
-    bought = [at for one in (first, *others) for at in one.blocks]
-    assert {order_of(gate.workload.blocks[at]) for at in bought} == {1}
+        noise = gate.measure(first.marginals, rho=first.rho, step="look").sigma
+    bought = [at for one in (first, *others) for at in one.marginals]
+    assert {order_of(gate.workload.marginals[at]) for at in bought} == {1}
     # It says in advance what noise there will be; that of pairs would have been too much.
-    lone = offer.weights[first.blocks, 1].min()
+    lone = offer.weights[first.marginals, 1].min()
     assert noise == pytest.approx(lone * first.sigma(offer))
-    pairs = len(WORKLOAD.blocks) / len(bought)
+    pairs = len(WORKLOAD.marginals) / len(bought)
     assert first.sigma(offer) / few.groups * np.sqrt(pairs) > NOISIEST
 
 
@@ -156,9 +156,9 @@ def test_relations_too_noisy_to_be_bought_take_nothing_from_the_rest() -> None:
     def bought(groups: int) -> dict[bool, tuple[set[int], float]]:
         found: dict[bool, tuple[set[int], float]] = {}
         for one in allocate_budget(offer.knowing(groups=groups)).values():
-            blocks = [workload.blocks[at] for at in one.blocks]
-            orders = {order_of(block) for block in blocks}
-            found[blocks[0].level == "relation"] = orders, one.sigma(offer)
+            marginals = [workload.marginals[at] for at in one.marginals]
+            orders = {order_of(marginal) for marginal in marginals}
+            found[marginals[0].level == "relation"] = orders, one.sigma(offer)
         return found
 
     many = bought(10**6)
@@ -180,7 +180,7 @@ def test_a_level_gets_the_budget_of_its_weight(tmp_path: Path) -> None:
     with Curator(counter, guarantee=guarantee, ledger=tmp_path / "ledger.jsonl", seed=11) as gate:
         shares: dict[str, Fraction] = {}
         for one in allocate_budget(gate.view).values():
-            level = gate.workload.blocks[one.blocks[0]].level
+            level = gate.workload.marginals[one.marginals[0]].level
             shares[level] = shares.get(level, Fraction(0)) + one.rho
     worth = (counter.groups / counter.people) ** (2 / 3)
     assert float(shares["group"] / shares["individual"]) == pytest.approx(3 / worth, rel=1e-5)
@@ -190,12 +190,14 @@ def test_groups_and_people_are_asked_together(tmp_path: Path) -> None:
     """Weighted, a set of attributes costs no more at both levels than at one of them."""
     with curator(tmp_path, REPLACE, method=SMALL) as gate:
         offer = view(gate)
-        pairs = [pair for pair in twins(gate.workload) if pair[0] < len(WORKLOAD.blocks)]
+        pairs = [
+            pair for pair in paired_marginals(gate.workload) if pair[0] < len(WORKLOAD.marginals)
+        ]
         (bought,) = allocate_budget(offer).values()
-    assert {at for pair in pairs for at in pair} <= set(bought.blocks)
-    sets = len(bought.blocks) - len(pairs)
-    assert sets < 0.7 * len(bought.blocks)
-    assert offer.charges.together(bought.blocks).l2_squared <= sets * 2 * 2520**2
+    assert {at for pair in pairs for at in pair} <= set(bought.marginals)
+    sets = len(bought.marginals) - len(pairs)
+    assert sets < 0.7 * len(bought.marginals)
+    assert offer.charges.together(bought.marginals).l2_squared <= sets * 2 * 2520**2
 
 
 def test_derived_attributes_cost_a_person_no_more_than_others(tmp_path: Path) -> None:
@@ -215,27 +217,27 @@ def test_derived_attributes_cost_a_person_no_more_than_others(tmp_path: Path) ->
             bought = list(allocate_budget(offer).values())
             noise[schema is derived] = max(one.sigma(offer) for one in bought)
             assert sum(one.rho for one in bought) == gate.guarantee.rho
-            twice = offer.charges.together(bought[0].blocks)
-            assert twice.l2_squared <= 2 * 2520**2 * len(bought[0].blocks)
+            twice = offer.charges.together(bought[0].marginals)
+            assert twice.l2_squared <= 2 * 2520**2 * len(bought[0].marginals)
     assert noise[True] < 1.5 * noise[False]
-    # Unweighted, a block of people is charged for the largest group.
+    # Unweighted, a marginal of people is charged for the largest group.
     plain = Charges(SMALL.asks(Workload.of(derived)), IN_PLACE, Accounting.GAUSSIAN)
     assert max(one.l2_squared for one in plain.alone) == 2 * 3**2
 
 
-def test_portions_keep_twins_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_portions_keep_pairs_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kinfolk.methods.marginals.PORTION", 20)
     with curator(tmp_path, REPLACE, method=SMALL) as gate:
         offer = view(gate)
         bought = list(allocate_budget(offer).values())
         assert len(bought) > 3
         sigmas = {
-            round(one.sigma(offer) * offer.weights[list(one.blocks)].max(axis=1).min(), 6)
+            round(one.sigma(offer) * offer.weights[list(one.marginals)].max(axis=1).min(), 6)
             for one in bought
         }
     assert len(sigmas) == 1
-    portion = {at: number for number, one in enumerate(bought) for at in one.blocks}
-    for group, people in twins(gate.workload):
+    portion = {at: number for number, one in enumerate(bought) for at in one.marginals}
+    for group, people in paired_marginals(gate.workload):
         assert portion.get(group) == portion.get(people)
 
 
@@ -246,8 +248,8 @@ def test_attribute_sets_of_any_size_are_bought(tmp_path: Path) -> None:
     counter.add(DATA)
     guarantee = promise(IN_PLACE, epsilon=2.0, delta=1e-8)
     with Curator(counter, guarantee=guarantee, ledger=tmp_path / "ledger.jsonl", seed=11) as gate:
-        bought = [at for one in allocate_budget(gate.view).values() for at in one.blocks]
-    assert [gate.workload.blocks[at] for at in bought] == list(mixed.blocks)
+        bought = [at for one in allocate_budget(gate.view).values() for at in one.marginals]
+    assert [gate.workload.marginals[at] for at in bought] == list(mixed.marginals)
 
 
 def test_sizes_are_bought_where_weights_hide_them(tmp_path: Path) -> None:
@@ -299,8 +301,8 @@ def test_a_model_is_there_at_any_time(tmp_path: Path) -> None:
 
 
 def measured(truth: HPD, noise: float, rng: np.random.Generator) -> list[Measured]:
-    every = range(len(WORKLOAD.blocks))
-    parts = [Prepared.of(LAYOUT, WORKLOAD, blocks=every[first::4]) for first in range(4)]
+    every = range(len(WORKLOAD.marginals))
+    parts = [Prepared.of(LAYOUT, WORKLOAD, marginals=every[first::4]) for first in range(4)]
     precision = [np.full(part.size, 1 / noise**2) for part in parts]
     exact = [
         Measured(prepared=part, rates=part.answers(truth.probabilities), precision=one)
@@ -371,12 +373,12 @@ def test_parts_are_joined_as_they_are() -> None:
 
 def test_lower_orders_add_up() -> None:
     everything = with_lower_orders(WORKLOAD)
-    assert everything.blocks[: len(WORKLOAD.blocks)] == WORKLOAD.blocks
+    assert everything.marginals[: len(WORKLOAD.marginals)] == WORKLOAD.marginals
     counts = count(DATA, everything)
     totals = {
-        block.level: counts[place].sum()
-        for block, place in everything.slices()
-        if order_of(block) == 1 and block.group
+        marginal.level: counts[place].sum()
+        for marginal, place in everything.slices()
+        if order_of(marginal) == 1 and marginal.group
     }
     assert totals == {"group": DATA.groups, "individual": DATA.people}
 

@@ -80,7 +80,7 @@ def test_the_noise_of_the_loop_is_the_papers(tmp_path: Path) -> None:
     met = set()
     for turn in range(1, rounds + 1):
         choice, noise = releases[f"select {turn}"], releases[f"measure {turn}"]
-        level = WORKLOAD.query(choice.value).block.level
+        level = WORKLOAD.query(choice.value).marginal.level
         met.add(level)
         assert isinstance(choice.spend.mechanism, Exponential)
         assert isinstance(noise.spend.mechanism, Gaussian)

@@ -23,10 +23,10 @@ def reference_answer(
     layout: Layout, column: Column, query: Query, weights: Sequence[int] | None
 ) -> complex:
     """What one group of a component adds to a query on average."""
-    schema, block = layout.schema, query.block
+    schema, marginal = layout.schema, query.marginal
     codes = list(query.codes)
-    group_codes = [codes.pop(0) for _ in block.group]
-    own_codes = [codes.pop(0) for _ in block.individual]
+    group_codes = [codes.pop(0) for _ in marginal.group]
+    own_codes = [codes.pop(0) for _ in marginal.individual]
 
     def has(slot: int, attributes: tuple[int, ...], values: list[int]) -> complex:
         """The chance that a member drawn from the slot has these values."""
@@ -40,22 +40,22 @@ def reference_answer(
     total: complex = 0
     for number, composition in enumerate(schema.compositions):
         chance = column[number]
-        for attribute, code in zip(block.group, group_codes, strict=True):
+        for attribute, code in zip(marginal.group, group_codes, strict=True):
             if attribute < len(schema.group_attributes):
                 chance *= column[layout.group_start + layout.group_offsets[attribute] + code]
             elif schema.sizes[code] != sum(composition):
                 chance *= 0
         members = slots_of(layout, composition)
         found: complex = 0
-        if block.level == "group":
-            found = somebody([has(slot, block.individual, own_codes) for slot in members])
-        elif block.level == "individual":
-            found = sum(has(slot, block.individual, own_codes) for slot in members)
+        if marginal.level == "group":
+            found = somebody([has(slot, marginal.individual, own_codes) for slot in members])
+        elif marginal.level == "individual":
+            found = sum(has(slot, marginal.individual, own_codes) for slot in members)
         else:
             for person, slot in enumerate(members):
-                for relatives in relatives_of(layout, members, person, block.relation or ""):
-                    theirs = [has(members[other], block.relative, codes) for other in relatives]
-                    found += has(slot, block.individual, own_codes) * somebody(theirs)
+                for relatives in relatives_of(layout, members, person, marginal.relation or ""):
+                    theirs = [has(members[other], marginal.relative, codes) for other in relatives]
+                    found += has(slot, marginal.individual, own_codes) * somebody(theirs)
         total += chance * found * (1 if weights is None else weights[sum(composition)])
     return total
 

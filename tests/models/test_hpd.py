@@ -96,15 +96,15 @@ def all_groups(model: HPD) -> tuple[Encoded, np.ndarray]:
 
 def contribution(data: Encoded, query: Query, g: int) -> int:
     """What one group adds to a query, by plain loops."""
-    block, codes = query.block, list(query.codes)
-    first, second = len(block.group), len(block.group) + len(block.individual)
-    if not group_matches(data, g, block.group, codes[:first]):
+    marginal, codes = query.marginal, list(query.codes)
+    first, second = len(marginal.group), len(marginal.group) + len(marginal.individual)
+    if not group_matches(data, g, marginal.group, codes[:first]):
         return 0
     members = list(range(data.offsets[g], data.offsets[g + 1]))
-    found = [i for i in members if matches(data, i, block.individual, codes[first:second])]
-    if block.level == "group":
+    found = [i for i in members if matches(data, i, marginal.individual, codes[first:second])]
+    if marginal.level == "group":
         return int(bool(found))
-    if block.level == "individual":
+    if marginal.level == "individual":
         return len(found)
     return sum(relation_count(data, i, members, query, codes[second:]) for i in found)
 
@@ -117,7 +117,7 @@ def enumerated(
     assert chances.sum() == pytest.approx(1)
     found = np.zeros(len(queries))
     for position, number in enumerate(queries):
-        query, row = workload.query(number), workload.block_of(number)
+        query, row = workload.query(number), workload.marginal_of(number)
         for g, chance in enumerate(chances):
             weight = 1 if weights is None else weights[row, data.sizes[g]]
             found[position] += chance * weight * contribution(data, query, g)
@@ -242,9 +242,9 @@ def test_flat_data_has_no_group_part() -> None:
     np.testing.assert_allclose(model.answer(Workload.of(schema)), expected, rtol=1e-12)
 
 
-def test_a_block_may_be_asked_twice() -> None:
+def test_a_marginal_may_be_asked_twice() -> None:
     schema, workload = example(roles=False)
-    twice = replace(workload, blocks=(*workload.blocks[-3:], *workload.blocks[-3:]))
+    twice = replace(workload, marginals=(*workload.marginals[-3:], *workload.marginals[-3:]))
     model = HPD.random(Layout.of(schema), 3, np.random.default_rng(1))
     first, second = np.split(model.rates(twice), 2)
     assert first.tolist() == second.tolist()
@@ -269,7 +269,7 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(ValueError, match="weights have shape"):
         model.rates(workload, weights=np.ones((2, 2), np.int64))
     with pytest.raises(ValueError, match="whole numbers"):
-        model.rates(workload, weights=np.ones((len(workload.blocks), 6)))
+        model.rates(workload, weights=np.ones((len(workload.marginals), 6)))
     with pytest.raises(ValueError, match="weights are given when"):
         model.rates(
             Prepared.of_queries(model.layout, workload, [1]), weights=np.ones((2, 2), np.int64)

@@ -1,4 +1,4 @@
-"""Gradients equal central differences, for whole blocks and for single queries."""
+"""Gradients equal central differences, for whole marginals and for single queries."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_shares_depend_on_the_mean_size_and_on_logits() -> None:
 
 
 @pytest.mark.parametrize(("text", "scheme", "weighted"), CASES)
-def test_single_queries_are_blocks_with_one_cotangent(
+def test_single_queries_are_marginals_with_one_cotangent(
     text: str, scheme: object, weighted: bool
 ) -> None:
     schema = Schema.from_text(text)
@@ -125,7 +125,7 @@ def test_single_queries_are_blocks_with_one_cotangent(
     assert not nothing.any()
 
 
-def test_batches_of_blocks_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_of_marginals_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     schema = Schema.from_text(PLAIN + FAMILY)
     layout, workload = Layout.of(schema), Workload.of(schema)
     rng = np.random.default_rng(8)
@@ -137,10 +137,10 @@ def test_batches_of_blocks_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schedule, "STORED", 9)
     monkeypatch.setattr(schedule, "RESULTS", 50)
     total, factors = np.zeros_like(whole), Factors(layout)
-    for blocks in np.array_split(rng.permutation(len(workload.blocks)), 7):
-        batch = Prepared.of(layout, workload, blocks=blocks.tolist(), factors=factors)
+    for marginals in np.array_split(rng.permutation(len(workload.marginals)), 7):
+        batch = Prepared.of(layout, workload, marginals=marginals.tolist(), factors=factors)
         places = np.concatenate(
-            [np.arange(workload.offsets[b], workload.offsets[b + 1]) for b in blocks]
+            [np.arange(workload.offsets[b], workload.offsets[b + 1]) for b in marginals]
         )
         np.testing.assert_allclose(model.rates(batch), rates[places], rtol=1e-12)
         total += model.rates_vjp(batch, cotangent[places])

@@ -33,7 +33,7 @@ def test_answers_and_vjp_equal_the_reference(data: st.DataObject) -> None:
 
     numbers = rng.integers(workload.size, size=12)
     queries = [workload.query(number) for number in numbers.tolist()]
-    rows = [workload.block_of(number) for number in numbers.tolist()]
+    rows = [workload.marginal_of(number) for number in numbers.tolist()]
     own = [None if weights is None else weights[row].tolist() for row in rows]
     scale = 1 if weights is None else weights.max()
     cotangent = rng.standard_normal(len(numbers)) * (rng.random(len(numbers)) < 0.8) / scale

@@ -40,9 +40,9 @@ def test_rates_are_counts_over_groups(data: st.DataObject) -> None:
     np.testing.assert_allclose(histogram.rates(workload) * dataset.groups, exact, atol=1e-9)
     assert histogram.mean_size() == pytest.approx(dataset.people / dataset.groups)
     totals = [
-        dataset.groups if block.level == "group" else dataset.people
-        for block in workload.blocks
-        for _ in range(block.cells)
+        dataset.groups if marginal.level == "group" else dataset.people
+        for marginal in workload.marginals
+        for _ in range(marginal.cells)
     ]
     np.testing.assert_allclose(histogram.answer(workload), exact / totals, atol=1e-12)
 
@@ -54,7 +54,7 @@ def test_weights_multiply_what_a_group_adds(data: st.DataObject) -> None:
     dataset = data.draw(datasets(schema))
     workload = Workload.of(schema)
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
-    weights = rng.integers(0, 5, size=(len(workload.blocks), schema.size_limit + 1))
+    weights = rng.integers(0, 5, size=(len(workload.marginals), schema.size_limit + 1))
     rates = empirical(dataset).rates(workload, weights=weights)
     exact = count(dataset, workload, weights=weights)
     np.testing.assert_allclose(rates * dataset.groups, exact, atol=1e-9)

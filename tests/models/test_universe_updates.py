@@ -29,7 +29,7 @@ class ByHand:
         groups = all_groups(schema)
         self.sizes = groups.sizes
         self.of_people = np.concatenate(
-            [np.full(block.cells, block.level != "group") for block in workload.blocks]
+            [np.full(marginal.cells, marginal.level != "group") for marginal in workload.marginals]
         )
         self.f = np.array([count(part(groups, g, g + 1), workload) for g in range(groups.groups)]).T
         self.largest = self.f.max(axis=1).clip(1)
@@ -158,7 +158,7 @@ def test_pep_shares_a_contradiction() -> None:
     schema = tiny_schema([2, 2], [2], max_size=2, k=2)
     start, workload = Histogram.uniform(schema), Workload.of(schema, levels=["group"])
     by_codes = {
-        (query.block.group, query.block.individual, query.codes): query
+        (query.marginal.group, query.marginal.individual, query.codes): query
         for query in map(workload.query, range(workload.size))
     }
     wide = [by_codes[(0, 1), (), codes] for codes in ((0, 0), (0, 1), (1, 0), (1, 1))]

@@ -77,10 +77,10 @@ def run(ledger: Path, notes_path: Path, certificate: Path) -> None:
         for turn in range(ROUNDS):
             chosen = gate.select_query(estimates, rho=share, step=f"select {turn}")
             note(step=f"select {turn}", used=chosen)
-            block = gate.workload.block_of(chosen)
-            bought = gate.measure([block], rho=share, step=f"measure {turn}")
+            marginal = gate.workload.marginal_of(chosen)
+            bought = gate.measure([marginal], rho=share, step=f"measure {turn}")
             note(step=f"measure {turn}", used=bought.values.tolist(), sigma=bought.sigma)
-            place = slice(gate.workload.offsets[block], gate.workload.offsets[block + 1])
+            place = slice(gate.workload.offsets[marginal], gate.workload.offsets[marginal + 1])
             estimates[place] = bought.values
         made = certificate_of(gate.account, gate.own, SCHEMA, head=gate.head)
         certificate.write_text(json.dumps(made), encoding="utf-8")

@@ -18,7 +18,7 @@ from kinfolk.privacy import OverspendError
 from kinfolk.privacy.certificate import check_certificate
 from kinfolk.privacy.curator import Curator
 from kinfolk.privacy.mechanisms import Exponential, Gaussian
-from kinfolk.privacy.sensitivity import twins, workload_weights
+from kinfolk.privacy.sensitivity import paired_marginals, workload_weights
 from kinfolk.privacy.unit import Neighbours
 from kinfolk.queries.counting import Counter, count
 from kinfolk.queries.workload import Workload
@@ -60,21 +60,21 @@ def curator(
 def test_a_marginal_costs_what_its_sensitivity_says(tmp_path: Path, neighbours: Neighbours) -> None:
     with curator(tmp_path, neighbours=neighbours) as gate:
         rho = gate.remaining / 4
-        for block in range(len(WORKLOAD.blocks))[::3]:
+        for marginal in range(len(WORKLOAD.marginals))[::3]:
             if gate.remaining < rho / 8:
                 break
-            bought = gate.measure([block], rho=rho / 8, step=f"measure {block}")
-            expected = gate.view.charges.of(block).l2_squared / (2 * bought.sigma**2)
+            bought = gate.measure([marginal], rho=rho / 8, step=f"measure {marginal}")
+            expected = gate.view.charges.of(marginal).l2_squared / (2 * bought.sigma**2)
             spend = gate.own.spends[-1]
             assert isinstance(spend.mechanism, Gaussian)
             assert float(spend.rho) == pytest.approx(expected)
             assert spend.rho <= rho / 8
-            assert len(bought.values) == WORKLOAD.blocks[block].cells
+            assert len(bought.values) == WORKLOAD.marginals[marginal].cells
 
 
-def test_twins_are_cheaper_together(tmp_path: Path) -> None:
+def test_pairs_are_cheaper_together(tmp_path: Path) -> None:
     """What is asked of groups and of people alike; whatever is bought twice is paid for twice."""
-    group, people = next(iter(twins(WORKLOAD)))
+    group, people = next(iter(paired_marginals(WORKLOAD)))
     with curator(tmp_path, weighted=True) as gate:
         charges, rho = gate.view.charges, gate.guarantee.rho / 8
         alone = charges.of(group).l2_squared + charges.of(people).l2_squared
@@ -96,7 +96,7 @@ def test_twins_are_cheaper_together(tmp_path: Path) -> None:
 def test_noise_has_the_stated_scale(tmp_path: Path) -> None:
     """Over a thousand cells; 6 standard errors either way are exceeded once in 5e8 runs."""
     with curator(tmp_path, seed=3) as gate:
-        every = list(range(len(WORKLOAD.blocks)))
+        every = list(range(len(WORKLOAD.marginals)))
         parts = []
         for turn in range(10):
             bought = gate.measure(every, rho=gate.guarantee.rho / 10, step=f"all {turn}")
@@ -202,8 +202,8 @@ def test_exact_counts_are_never_for_sale(tmp_path: Path) -> None:
     with curator(tmp_path, neighbours=IN_PLACE) as gate:
         own = next(
             index
-            for index, block in enumerate(WORKLOAD.blocks)
-            if block.level == "group" and block.group == (0, 2)
+            for index, marginal in enumerate(WORKLOAD.marginals)
+            if marginal.level == "group" and marginal.group == (0, 2)
         )
         assert gate.view.charges.of(own).l2_squared == 1
         gate.measure([own], rho=gate.remaining / 2, step="own")

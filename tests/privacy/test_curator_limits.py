@@ -38,12 +38,14 @@ def gate(tmp_path: Path) -> Curator:
     )
 
 
-def test_a_block_is_never_counted_from_the_end(gate: Curator) -> None:
-    """Block -3 would be the cells of one block, sold at the price of another."""
+def test_a_marginal_is_never_counted_from_the_end(gate: Curator) -> None:
+    """Marginal -3 would be the cells of one marginal, sold at the price of another."""
     with gate:
-        for block in (-3, -1, len(WORKLOAD.blocks)):
-            with pytest.raises(KinfolkError, match=f"block {block}: there are blocks 0 to"):
-                gate.measure([block], rho=gate.remaining / 9, step="m")
+        for marginal in (-3, -1, len(WORKLOAD.marginals)):
+            with pytest.raises(
+                KinfolkError, match=f"marginal {marginal}: there are marginals 0 to"
+            ):
+                gate.measure([marginal], rho=gate.remaining / 9, step="m")
         assert gate.spent == 0
 
 
@@ -79,7 +81,7 @@ def test_multipliers_and_weights_have_limits(gate: Curator, tmp_path: Path) -> N
         gate.select_query(
             np.zeros(WORKLOAD.size), rho=gate.remaining, step="s", multipliers={"group": 2**41}
         )
-    counter = Counter(WORKLOAD, weights=np.full((len(WORKLOAD.blocks), 5), -3))
+    counter = Counter(WORKLOAD, weights=np.full((len(WORKLOAD.marginals), 5), -3))
     with pytest.raises(KinfolkError, match="a weight is below 0"):
         Curator(counter, guarantee=promise(), ledger=tmp_path / "other.jsonl", seed=1)
 

@@ -72,9 +72,9 @@ def test_a_guarantee_for_a_whole_group_is_refused(guarantee: Guarantee) -> None:
 def test_derived_attributes_are_charged_as_if_they_stayed(tmp_path: Path) -> None:
     (tmp_path / "zcdp").mkdir()
     with curator(tmp_path) as paper, curator(tmp_path / "zcdp", accounting=Accounting.ZCDP) as ours:
-        for position, block in enumerate(paper.workload.blocks):
+        for position, marginal in enumerate(paper.workload.marginals):
             assert paper.view.charges.of(position).single == 1
-            touches = block.level == "individual" and 1 in block.group
+            touches = marginal.level == "individual" and 1 in marginal.group
             assert ours.view.charges.of(position).single == (4 if touches else 1)
 
 
@@ -99,9 +99,9 @@ def test_delta_is_the_papers(levels: tuple[str, ...], delta: Fraction) -> None:
 def test_relations_have_the_papers_sensitivities() -> None:
     workload = Workload.of(load_schema("acs-rel"), k=2, levels=["relation"])
     bounds = Charges(workload, IN_PLACE, PAPER).alone
-    found = {block.relation: 0 for block in workload.blocks}
-    for block, bound in zip(workload.blocks, bounds, strict=True):
-        found[block.relation] = max(found[block.relation], bound.single)
+    found = {marginal.relation: 0 for marginal in workload.marginals}
+    for marginal, bound in zip(workload.marginals, bounds, strict=True):
+        found[marginal.relation] = max(found[marginal.relation], bound.single)
     assert found == {"married_to": 2, "has_child": 2, "has_parent": 4}
 
 

@@ -14,10 +14,10 @@ from generators import FAMILY, RELATIONS, random_dataset, schemas
 from kinfolk.data.encoded import Encoded
 from kinfolk.privacy.sensitivity import (
     Sensitivity,
+    paired_sensitivities,
     sensitivity,
     size_weights,
     total_sensitivity,
-    twin_sensitivities,
     workload_sensitivities,
     workload_weights,
 )
@@ -57,14 +57,14 @@ def exceeded(change: np.ndarray, bound: Sensitivity) -> bool:
 def check(
     workload: Workload, old: Encoded | None, new: Encoded, neighbours: Neighbours, weights: Weights
 ) -> bool:
-    """Whether every block's change stays within its stated sensitivity."""
+    """Whether every marginal's change stays within its stated sensitivity."""
     change = count(new, workload, weights=weights)
     # A group that is not there, or that cleaning drops, adds nothing.
     if old is not None:
         change -= count(old, workload, weights=weights)
     bounds = workload_sensitivities(workload, neighbours, weights=weights)
     places = [place for _, place in workload.slices()]
-    both = twin_sensitivities(workload, neighbours, weights=weights)
+    both = paired_sensitivities(workload, neighbours, weights=weights)
     return (
         not exceeded(change, total_sensitivity(bounds))
         and not any(exceeded(change[at], bound) for at, bound in zip(places, bounds, strict=True))
@@ -150,9 +150,9 @@ def patterns(schema: Schema) -> list[Encoded]:
 def largest_change(
     schema: Schema, neighbours: Neighbours, workload: Workload, weights: Weights
 ) -> list[dict]:
-    """Per block, the largest changes over all pairs of patterns."""
+    """Per marginal, the largest changes over all pairs of patterns."""
     groups = patterns(schema)
-    found = [dict.fromkeys(("single", "l1", "l2_squared"), 0) for _ in workload.blocks]
+    found = [dict.fromkeys(("single", "l1", "l2_squared"), 0) for _ in workload.marginals]
 
     def note(old: np.ndarray, new: np.ndarray) -> None:
         for best, (_, place) in zip(found, workload.slices(), strict=True):
@@ -206,10 +206,10 @@ def test_the_table_is_stated_and_attained(counts: str, neighbours: Neighbours, f
     schema = family_schema(counts=counts)
     workload = Workload.of(schema, sets=[["a"], ["g", "a"]])
     full = Workload.of(schema, k=2, levels=["relation"])
-    both = [b for b in full.blocks if b.individual and b.relative]
-    blocks = [b for b in workload.blocks if family in (b.level, b.relation)]
-    blocks += [b for b in both if b.relation == family]
-    workload = replace(workload, blocks=tuple(blocks))
+    both = [b for b in full.marginals if b.individual and b.relative]
+    marginals = [b for b in workload.marginals if family in (b.level, b.relation)]
+    marginals += [b for b in both if b.relation == family]
+    workload = replace(workload, marginals=tuple(marginals))
     stated = workload_sensitivities(workload, neighbours)
     single, l2_squared = EXPECTED[counts, neighbours, family]
     assert max(bound.single for bound in stated) == single
@@ -246,8 +246,8 @@ def test_size_weights_make_relations_as_cheap_as_the_rest(
     """Weighted, a unit moves no relation by more than sqrt(2) units; some change attains it."""
     schema = family_schema()
     workload = Workload.of(schema, k=2, levels=["relation"])
-    blocks = [one for one in workload.blocks if one.relation == relation and one.individual]
-    workload = replace(workload, blocks=tuple(blocks))
+    marginals = [one for one in workload.marginals if one.relation == relation and one.individual]
+    workload = replace(workload, marginals=tuple(marginals))
     weights = workload_weights(workload, neighbours.unit)
     bounds = workload_sensitivities(workload, neighbours, weights=weights)
     most = (1 if neighbours is ADD_REMOVE else 2) * 2520**2
@@ -260,14 +260,14 @@ def test_size_weights_make_relations_as_cheap_as_the_rest(
 
 @pytest.mark.parametrize(("neighbours", "turns"), [(ADD_REMOVE, 1), (REPLACE, 2)])
 @pytest.mark.parametrize("cells", [2, 3, 14])
-def test_twins_cost_no_more_than_one(cells: int, neighbours: Neighbours, turns: int) -> None:
+def test_pairs_cost_no_more_than_one(cells: int, neighbours: Neighbours, turns: int) -> None:
     """Groups and individuals asked the same, weighted: one unit (or two) for both, and no less."""
     schema = family_schema()
     few = replace(schema.individual_attributes["a"], values=range(cells))
     schema = replace(schema, individual=replace(schema.individual, attributes={"a": few}))
     workload = Workload.of(schema, sets=[["a"]], levels=["group", "individual"])
     weights = workload_weights(workload, REPLACE.unit)
-    ((pair, both),) = twin_sensitivities(workload, neighbours, weights=weights).items()
+    ((pair, both),) = paired_sensitivities(workload, neighbours, weights=weights).items()
     assert pair == (0, 1)
     unit = turns * 2520**2
     assert unit * 0.998 < both.l2_squared <= unit
@@ -287,29 +287,29 @@ def test_twins_cost_no_more_than_one(cells: int, neighbours: Neighbours, turns: 
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_bound_on_twins_is_attained(weighted: bool) -> None:
+def test_the_bound_on_pairs_is_attained(weighted: bool) -> None:
     schema = family_schema()
     workload = Workload.of(schema, sets=[["a"]], levels=["group", "individual"])
     weights = workload_weights(workload, REPLACE.unit) if weighted else None
     answers = [count(group, workload, weights=weights) for group in patterns(schema)]
-    (both,) = twin_sensitivities(workload, REPLACE, weights=weights).values()
+    (both,) = paired_sensitivities(workload, REPLACE, weights=weights).values()
     changes = [((a - b) ** 2).sum() for a, b in itertools.combinations(answers, 2)]
     assert max(changes) == both.l2_squared
-    (one,) = twin_sensitivities(workload, ADD_REMOVE, weights=weights).values()
+    (one,) = paired_sensitivities(workload, ADD_REMOVE, weights=weights).values()
     assert max((answer**2).sum() for answer in answers) == one.l2_squared
 
 
-def test_one_person_can_move_twins_as_far_as_either_goes() -> None:
+def test_one_person_can_move_pairs_as_far_as_either_goes() -> None:
     """Only where a whole group changes is there anything to save."""
     schema = family_schema()
     workload = Workload.of(schema, sets=[["a"], ["g", "a"]], levels=["group", "individual"])
-    assert twin_sensitivities(workload, IN_PLACE) == {}
+    assert paired_sensitivities(workload, IN_PLACE) == {}
     derived = replace(schema.group_attributes["g"], derived=True)
     assert schema.group is not None
     schema = replace(schema, group=replace(schema.group, attributes={"g": derived}))
     workload = replace(workload, schema=schema)
-    group = twin_sensitivities(workload, REPLACE)
-    (person,) = twin_sensitivities(workload, IN_PLACE).items()
+    group = paired_sensitivities(workload, REPLACE)
+    (person,) = paired_sensitivities(workload, IN_PLACE).items()
     assert len(group) == 2
     assert person in group.items()
 
@@ -326,9 +326,9 @@ def test_a_derived_attribute_takes_the_household_column() -> None:
     assert schema.group is not None
     attributes = {"g": replace(schema.group_attributes["g"], derived=True)}
     derived = replace(schema, group=replace(schema.group, attributes=attributes))
-    for block in Workload.of(derived, sets=[["g", "a"]]).blocks:
-        person = sensitivity(derived, block, IN_PLACE)
-        assert person == sensitivity(derived, block, REPLACE)
+    for marginal in Workload.of(derived, sets=[["g", "a"]]).marginals:
+        person = sensitivity(derived, marginal, IN_PLACE)
+        assert person == sensitivity(derived, marginal, REPLACE)
 
 
 @pytest.mark.parametrize("neighbours", list(Neighbours))
@@ -348,15 +348,17 @@ def test_a_planted_half_is_caught(neighbours: Neighbours, monkeypatch: pytest.Mo
     def halved(
         workload: Workload, neighbours: Neighbours, *, weights: Weights = None
     ) -> list[Sensitivity]:
-        bounds = [sensitivity(workload.schema, block, neighbours) for block in workload.blocks]
+        bounds = [
+            sensitivity(workload.schema, marginal, neighbours) for marginal in workload.marginals
+        ]
         return [replace(b, single=b.single / 2, l2_squared=b.l2_squared / 4) for b in bounds]
 
     monkeypatch.setitem(globals(), "workload_sensitivities", halved)
     assert not all(check(workload, old, new, neighbours, None) for old, new in pairs)
 
 
-def test_twins_that_are_too_cheap_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The check must fail if twins are charged as the dearer of the two alone, unweighted."""
+def test_pairs_that_are_too_cheap_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The check must fail if pairs are charged as the dearer of the two alone, unweighted."""
     schema = family_schema()
     workload = Workload.of(schema, sets=[["a"]], levels=["group", "individual"])
     neighbours = list(itertools.product(patterns(schema), repeat=2))
@@ -367,12 +369,12 @@ def test_twins_that_are_too_cheap_are_caught(monkeypatch: pytest.MonkeyPatch) ->
         both = total_sensitivity(alone)
         return {(0, 1): replace(both, l2_squared=max(one.l2_squared for one in alone))}
 
-    monkeypatch.setitem(globals(), "twin_sensitivities", dearer)
+    monkeypatch.setitem(globals(), "paired_sensitivities", dearer)
     assert not all(check(workload, old, new, REPLACE, None) for old, new in neighbours)
 
 
 def test_weights_of_sizes_that_cannot_occur_are_zero() -> None:
     schema = family_schema()
     assert schema.roles is not None
-    block = Workload.of(schema, sets=[["a"]]).blocks[0]
-    assert size_weights(schema, block, REPLACE.unit)[0] == 0
+    marginal = Workload.of(schema, sets=[["a"]]).marginals[0]
+    assert size_weights(schema, marginal, REPLACE.unit)[0] == 0

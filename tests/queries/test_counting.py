@@ -25,7 +25,7 @@ def test_counts_are_exact(k: int, roles: bool, data: st.DataObject) -> None:
     dataset = data.draw(datasets(schema, most=4))
     workload = Workload.of(schema)
     if workload.size > 3000:
-        workload = replace(workload, blocks=workload.blocks[:: 1 + workload.size // 3000])
+        workload = replace(workload, marginals=workload.marginals[:: 1 + workload.size // 3000])
     assert count(dataset, workload).tolist() == obvious_counts(dataset, workload)
 
 
@@ -59,7 +59,7 @@ def test_a_weight_multiplies_what_a_group_adds(data: st.DataObject) -> None:
     dataset = data.draw(datasets(schema))
     workload = Workload.of(schema)
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
-    weights = rng.integers(0, 5, size=(len(workload.blocks), schema.size_limit + 1))
+    weights = rng.integers(0, 5, size=(len(workload.marginals), schema.size_limit + 1))
     expected = np.zeros(workload.size, np.int64)
     for g in range(dataset.groups):
         one = count(part(dataset, g, g + 1), workload)

@@ -123,7 +123,7 @@ def test_generated_homes(spark: Any, schema: Schema, ids: Any) -> None:
         where = tables[name].column_names.index(column)
         tables[name] = tables[name].set_column(where, column, tables[name][column].cast(dtype))
     workload = Workload.of(schema)
-    weights = rng.integers(0, 5, size=(len(workload.blocks), schema.size_limit + 1))
+    weights = rng.integers(0, 5, size=(len(workload.marginals), schema.size_limit + 1))
     expected = in_memory(workload, tables, weights)
     given = frames(spark, tables)
     assert_same(count_spark(workload, given, weights=weights), expected)
@@ -287,7 +287,7 @@ def test_a_task_counts_what_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None
     order = [(name, "ascending") for name in ("key", "kind", "row")]
     rows = pa.concat_tables(wide, promote_options="default").sort_by(order)
     workload = Workload.of(HOMES)
-    task = spark_task.Task(schema=HOMES.to_yaml(), blocks=workload.blocks, weights=None)
+    task = spark_task.Task(schema=HOMES.to_yaml(), marginals=workload.marginals, weights=None)
     result = pa.Table.from_batches(task.run(rows.to_batches(max_chunksize=20)))
     found = dict(zip(result["cell"].to_pylist(), result["count"].to_pylist(), strict=True))
     expected: Counter = in_memory(workload, tables)

@@ -83,8 +83,8 @@ def test_real_households_in_pieces(tmp_path: Path, kind: str, memory: int) -> No
         else:
             write_table(table, paths[name])
     workload = Workload.of(schema, k=2)
-    weights = np.arange(len(workload.blocks) * (schema.size_limit + 1)) % 7
-    weights = weights.reshape(len(workload.blocks), -1)
+    weights = np.arange(len(workload.marginals) * (schema.size_limit + 1)) % 7
+    weights = weights.reshape(len(workload.marginals), -1)
     watch = Watch()
     streamed = count_files(workload, paths, memory=memory, weights=weights, progress=watch)
     expected = Counter(workload, weights=weights)

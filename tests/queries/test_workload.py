@@ -69,7 +69,7 @@ def test_a_query_is_found_by_its_number(schema: Schema, data: st.DataObject) -> 
     index = data.draw(st.integers(0, workload.size - 1))
     query = workload.query(index)
     assert workload.index(query) == index
-    assert all(code < size for code, size in zip(query.codes, query.block.shape, strict=True))
+    assert all(code < size for code, size in zip(query.codes, query.marginal.shape, strict=True))
     assert describe(schema, query).startswith("Share of ")
 
 
@@ -78,9 +78,9 @@ def test_every_query_of_a_marginal_reads_differently() -> None:
     workload = Workload.of(schema, k=2)
     texts = {describe(schema, workload.query(index)) for index in range(workload.size)}
     # Two labels of different columns may read alike; within a marginal none do.
-    for block, place in workload.slices():
+    for marginal, place in workload.slices():
         inside = {describe(schema, workload.query(index)) for index in range(*place.indices(10**9))}
-        assert len(inside) == block.cells
+        assert len(inside) == marginal.cells
     assert len(texts) > 0.99 * workload.size
 
 
@@ -96,9 +96,9 @@ def test_plain_english() -> None:
 def test_subsets() -> None:
     schema = load_schema("detroit")
     pairs = Workload.of(schema, sets=[["sex", "age"], ["cars", "sex"]], levels=["group"])
-    assert [block.shape for block in pairs.blocks] == [(2, 10), (7, 2)]
+    assert [marginal.shape for marginal in pairs.marginals] == [(2, 10), (7, 2)]
     chosen = Workload.of(schema, k=2, attributes=["sex", "age", "COUNT"], levels=["individual"])
-    assert len(chosen.blocks) == comb(3, 2)
+    assert len(chosen.marginals) == comb(3, 2)
 
 
 def test_a_workload_in_the_schema() -> None:
@@ -108,8 +108,10 @@ def test_a_workload_in_the_schema() -> None:
     schema = Schema.from_text("\n".join([*lines, spec]))
     assert Schema.from_text(schema.to_yaml()) == schema
     workload = Workload.of(schema)
-    assert len(workload.blocks) == 6
-    assert {block.weight for block in workload.blocks if block.level == "group"} == {2.5}
+    assert len(workload.marginals) == 6
+    assert {marginal.weight for marginal in workload.marginals if marginal.level == "group"} == {
+        2.5
+    }
 
 
 @pytest.mark.parametrize(
@@ -133,4 +135,4 @@ def test_an_ambiguous_name_is_not_guessed() -> None:
     with pytest.raises(KinfolkError, match=r"households\.race_id or persons\.race_id"):
         Workload.of(schema, k=1, attributes=["race_id"])
     workload = Workload.of(schema, k=1, attributes=["persons.race_id"], levels=["group"])
-    assert workload.blocks[0].individual
+    assert workload.marginals[0].individual

@@ -167,8 +167,8 @@ def test_standard_errors_are_root_mean_squares() -> None:
     squares = np.mean((np.array(again) - answers.shares) ** 2, axis=0)
     people = release.groups * release.model.mean_size()
     half = 0.5 / np.repeat(
-        [release.groups if b.level == "group" else people for b in asked.blocks],
-        [b.cells for b in asked.blocks],
+        [release.groups if b.level == "group" else people for b in asked.marginals],
+        [b.cells for b in asked.marginals],
     )
     assert answers.errors == pytest.approx(np.sqrt(squares + half**2), rel=1e-6)
     low, high = answers.interval(0.8)
@@ -252,7 +252,8 @@ def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
     schema = load_schema("acs-red")
     asked = Workload.of(schema)
     of_groups = np.repeat(
-        [block.level == "group" for block in asked.blocks], [block.cells for block in asked.blocks]
+        [marginal.level == "group" for marginal in asked.marginals],
+        [marginal.cells for marginal in asked.marginals],
     )
     inside = []
     for seed in range(3):

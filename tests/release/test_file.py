@@ -64,7 +64,7 @@ def test_what_is_in_memory_is_what_is_on_disk(tmp_path: Path) -> None:
 
 def test_more_arrays_are_kept(model: Path, tmp_path: Path) -> None:
     found = load(model)
-    extra = {"sigma": np.arange(4, dtype=np.float32), "block": np.array([[1, 2]], np.int16)}
+    extra = {"sigma": np.arange(4, dtype=np.float32), "marginal": np.array([[1, 2]], np.int16)}
     held = {"probabilities": found.model.probabilities, **extra}
     digest = model_digest(found.schema, found.groups, held)
     stated = {**found.certificate, "release": {"model": digest}}

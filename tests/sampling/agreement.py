@@ -23,10 +23,10 @@ def disagreement(data: Encoded, workload: Workload, rates: np.ndarray) -> float:
     bounds = np.concatenate(
         [
             np.full(
-                block.cells,
-                max(group_contribution(data.schema, block, c).single for c in compositions),
+                marginal.cells,
+                max(group_contribution(data.schema, marginal, c).single for c in compositions),
             )
-            for block in workload.blocks
+            for marginal in workload.marginals
         ]
     ).astype(float)
     allowed_log = np.log(2 * workload.size / FALSE_ALARM)
@@ -39,6 +39,6 @@ def disagreement(data: Encoded, workload: Workload, rates: np.ndarray) -> float:
 def shares(data: Encoded, workload: Workload) -> np.ndarray:
     """The sample's own answers."""
     found = count(data, workload).astype(float)
-    for block, place in workload.slices():
-        found[place] /= data.groups if block.level == "group" else data.people
+    for marginal, place in workload.slices():
+        found[place] /= data.groups if marginal.level == "group" else data.people
     return found

@@ -19,7 +19,7 @@ from kinfolk.errors import KinfolkError
 from kinfolk.privacy.account import Released
 from kinfolk.privacy.mechanisms import Gaussian
 from kinfolk.queries.counting import Counter
-from kinfolk.queries.naming import describe_block
+from kinfolk.queries.naming import describe_marginal
 from kinfolk.queries.workload import Workload
 
 Ints = npt.NDArray[np.int64]
@@ -51,8 +51,8 @@ class Places:
     def _cells(self) -> dict[str, Ints]:
         offsets, schema = self.workload.offsets, self.workload.schema
         return {
-            _key(describe_block(schema, block)): np.arange(offsets[at], offsets[at + 1])
-            for at, block in enumerate(self.workload.blocks)
+            _key(describe_marginal(schema, marginal)): np.arange(offsets[at], offsets[at + 1])
+            for at, marginal in enumerate(self.workload.marginals)
         }
 
 

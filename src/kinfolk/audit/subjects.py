@@ -157,11 +157,11 @@ class Rounds(_Toy):
                 chosen = gate.select_query(offered, rho=shares.select, step=f"select {turn}")
                 clue += _selected(self.pair, gate, offered, chosen)
                 # measure
-                block = workload.block_of(chosen)
-                bought = gate.measure([block], rho=shares.measure, step=f"measure {turn}")
+                marginal = workload.marginal_of(chosen)
+                bought = gate.measure([marginal], rho=shares.measure, step=f"measure {turn}")
                 clue += _measured(self.pair, bought)
                 # correct
-                estimates[_cells(self.pair, block)] = bought.values
+                estimates[_cells(self.pair, marginal)] = bought.values
         return (clue,)
 
 
@@ -183,14 +183,14 @@ def _level(pair: Pair, estimates: Floats) -> Floats:
     return level
 
 
-def _cells(pair: Pair, block: int) -> slice:
-    return slice(pair.workload.offsets[block], pair.workload.offsets[block + 1])
+def _cells(pair: Pair, marginal: int) -> slice:
+    return slice(pair.workload.offsets[marginal], pair.workload.offsets[marginal + 1])
 
 
 def _measured(pair: Pair, bought: Measurement) -> float:
     """How much likelier noisy counts are for the second neighbour, as a logarithm."""
-    (block,) = bought.blocks
-    cells = _cells(pair, block)
+    (marginal,) = bought.marginals
+    cells = _cells(pair, marginal)
     far = (bought.values - pair.first.counts[cells]).astype(np.float64) ** 2
     near = (bought.values - pair.second.counts[cells]).astype(np.float64) ** 2
     return float((far - near).sum()) / (2 * bought.sigma**2)

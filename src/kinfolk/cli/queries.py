@@ -57,7 +57,7 @@ def queries(
     _summarise(workload)
     if shown:
         say()
-        # Evenly spaced, so that every family and block gets its turn.
+        # Evenly spaced, so that every family and marginal gets its turn.
         for place in range(min(shown, workload.size)):
             index = place * workload.size // min(shown, workload.size)
             say(f"{index:>10,}  {describe(declared, workload.query(index))}")
@@ -66,14 +66,14 @@ def queries(
 
 
 def _summarise(workload: Workload) -> None:
-    kinds = dict.fromkeys((block.level, block.relation) for block in workload.blocks)
+    kinds = dict.fromkeys((marginal.level, marginal.relation) for marginal in workload.marginals)
     bounds = {one: workload_sensitivities(workload, one) for one in Neighbours}
     rows: list[list[str]] = []
     for level, relation in kinds:
         chosen = [
             index
-            for index, block in enumerate(workload.blocks)
-            if (block.level, block.relation) == (level, relation)
+            for index, marginal in enumerate(workload.marginals)
+            if (marginal.level, marginal.relation) == (level, relation)
         ]
         name = FAMILIES[level] + (f" {relation}" if relation else "")
         row = [name, f"{len(chosen):,}", f"{workload.count(level, relation):,}"]
@@ -81,7 +81,7 @@ def _summarise(workload: Workload) -> None:
             parts = [bounds[one][index] for index in chosen]
             row.append(f"{max(p.single for p in parts)} / {max(p.l2 for p in parts):.3g}")
         rows.append(row)
-    rows.append(["all", f"{len(workload.blocks):,}", f"{workload.size:,}", *[""] * len(bounds)])
+    rows.append(["all", f"{len(workload.marginals):,}", f"{workload.size:,}", *[""] * len(bounds)])
     names = [Wording.of(workload.schema, one).name for one in Neighbours]
     heads = [f"{name}, {one.value}" for name, one in zip(names, Neighbours, strict=True)]
     table("Queries", ["family", "marginals", "queries", *heads], rows)
@@ -122,8 +122,8 @@ def _batches(workload: Workload, columns: pa.Schema) -> Iterator[pa.Table]:
         yield pa.table(
             {
                 "query": list(numbers),
-                "family": [FAMILIES[query.block.level] for query in found],
-                "relation": [query.block.relation for query in found],
+                "family": [FAMILIES[query.marginal.level] for query in found],
+                "relation": [query.marginal.relation for query in found],
                 "text": [describe(workload.schema, query) for query in found],
             },
             schema=columns,

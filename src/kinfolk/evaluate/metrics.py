@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.english import describe
-from kinfolk.queries.workload import Block, Workload
+from kinfolk.queries.workload import Marginal, Workload
 from kinfolk.schema import Schema
 from kinfolk.schema.names import AttributeNames
 from kinfolk.schema.schema import LEVELS
@@ -69,7 +69,7 @@ class Summary:
 
 @dataclass(frozen=True, kw_only=True)
 class SetErrors:
-    """The errors of one block: all queries over one set of attributes."""
+    """The errors of one marginal: all queries over one set of attributes."""
 
     family: str
     relation: str | None
@@ -134,21 +134,21 @@ class Answers:
         found = {
             name: Summary.of(errors[kept & (level == index)])
             for index, name in enumerate(LEVELS)
-            if name in {block.level for block in self.workload.blocks}
+            if name in {marginal.level for marginal in self.workload.marginals}
         }
         return {**found, "all": Summary.of(errors[kept])}
 
     def sets(self) -> tuple[SetErrors, ...]:
-        """Every block, the largest error first."""
+        """Every marginal, the largest error first."""
         errors = self.errors
         found = []
-        for block, place in self.workload.slices():
+        for marginal, place in self.workload.slices():
             summary = Summary.of(errors[place])
-            own, relative = _named(self.workload.schema, block)
+            own, relative = _named(self.workload.schema, marginal)
             found.append(
                 SetErrors(
-                    family=block.level,
-                    relation=block.relation,
+                    family=marginal.level,
+                    relation=marginal.relation,
                     attributes=own,
                     relative=relative,
                     queries=summary.queries,
@@ -172,11 +172,11 @@ class Answers:
 
     def _answer(self, index: int) -> Answer:
         query = self.workload.query(index)
-        own, relative = _named(self.workload.schema, query.block)
+        own, relative = _named(self.workload.schema, query.marginal)
         return Answer(
             query=index,
-            family=query.block.level,
-            relation=query.block.relation,
+            family=query.marginal.level,
+            relation=query.marginal.relation,
             attributes=tuple(dict.fromkeys((*own, *relative))),
             question=describe(self.workload.schema, query),
             real=float(self.real[index]),
@@ -213,14 +213,14 @@ def shares(counter: Counter) -> Floats:
 
 def _levels(workload: Workload) -> npt.NDArray[np.int64]:
     """(queries,) the level of every query, as an index."""
-    levels = [LEVELS.index(block.level) for block in workload.blocks]
-    return np.repeat(levels, [block.cells for block in workload.blocks])
+    levels = [LEVELS.index(marginal.level) for marginal in workload.marginals]
+    return np.repeat(levels, [marginal.cells for marginal in workload.marginals])
 
 
-def _named(schema: Schema, block: Block) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The names of a block's own attributes and of the relative's."""
+def _named(schema: Schema, marginal: Marginal) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of a marginal's own attributes and of the relative's."""
     attributes = AttributeNames(schema)
     names, first = attributes.by_position(), attributes.first_individual
-    own = (*block.group, *(first + position for position in block.individual))
-    relative = tuple(first + position for position in block.relative)
+    own = (*marginal.group, *(first + position for position in marginal.individual))
+    relative = tuple(first + position for position in marginal.relative)
     return tuple(names[p] for p in own), tuple(names[p] for p in relative)

@@ -84,7 +84,10 @@ class AdaptiveMeasurements:
         totals = {"group": groups, "individual": people, "relation": people}
         multipliers = _multipliers(groups, people)
         scale = np.concatenate(
-            [np.full(block.cells, totals[block.level]) for block in curator.workload.blocks]
+            [
+                np.full(marginal.cells, totals[marginal.level])
+                for marginal in curator.workload.marginals
+            ]
         )
         planned = {step.key: step.rho for step in self.steps(curator.view)}
         cost = affordable(curator, planned)
@@ -103,7 +106,7 @@ class AdaptiveMeasurements:
             # measure
             step = f"measure {turn + 1}"
             bought = curator.measure_query(chosen, rho=cost[step], step=step)
-            level = curator.workload.blocks[curator.workload.block_of(chosen)].level
+            level = curator.workload.marginals[curator.workload.marginal_of(chosen)].level
             queries.append(chosen)
             shares.append(bought.values[0] / totals[level])
             # learn

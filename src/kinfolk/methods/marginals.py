@@ -46,7 +46,7 @@ from kinfolk.privacy.mechanisms import sigma_for
 from kinfolk.privacy.sensitivity import moves_whole_groups
 from kinfolk.privacy.view import PublicView
 from kinfolk.queries.orders import order_of, parts_of, with_lower_orders, with_sizes
-from kinfolk.queries.workload import Block, Workload
+from kinfolk.queries.workload import Marginal, Workload
 
 REPLICATES = "replicates"
 """Under this name a release keeps models fitted again to made-up noise, (replicates, rows, K)."""
@@ -117,7 +117,7 @@ class Marginals:
     def steps(self, view: PublicView) -> list[Step]:
         """What it will buy: the number of groups, then whole marginals, in portions."""
         return first_steps(view) + [
-            Step(key=key, rho=one.rho, purchase=view.measure(one.blocks, rho=one.rho))
+            Step(key=key, rho=one.rho, purchase=view.measure(one.marginals, rho=one.rho))
             for key, one in allocate_budget(view).items()
         ]
 
@@ -128,17 +128,17 @@ class Marginals:
 
 @dataclass(frozen=True, kw_only=True)
 class MeasurementGroup:
-    """Blocks that are bought together, with one noise."""
+    """Marginals that are bought together, with one noise."""
 
-    blocks: tuple[int, ...]
+    marginals: tuple[int, ...]
     """By position in the workload."""
     rho: Fraction
     """What they may cost together."""
 
     def sigma(self, view: PublicView) -> float:
         """The standard deviation of the noise on a cell, in groups or people."""
-        unit = int(view.weights[list(self.blocks)].max(axis=1).min())
-        squares = _squares(view, self.blocks)
+        unit = int(view.weights[list(self.marginals)].max(axis=1).min())
+        squares = _squares(view, self.marginals)
         return sigma_for(self.rho, squared_sensitivity=squares, accounting=view.accounting) / unit
 
 
@@ -152,15 +152,15 @@ def allocate_budget(view: PublicView) -> dict[str, MeasurementGroup]:
     if view.groups is None:
         raise KinfolkError("how much noise can be borne depends on how many groups there are.")
     rho = view.rho - sum((step.rho for step in first_steps(view)), Fraction(0))
-    blocks = view.workload.blocks
+    marginals = view.workload.marginals
     orders: dict[bool, set[int]] = {}
-    for block in blocks:
-        orders.setdefault(_related(block), set()).add(order_of(block))
+    for marginal in marginals:
+        orders.setdefault(_related(marginal), set()).add(order_of(marginal))
     most = {kind: max(found) for kind, found in orders.items()}
     while True:
         groups = _grouped(view, _needed(view, most), rho)
         noisy = {
-            _related(blocks[one.blocks[0]])
+            _related(marginals[one.marginals[0]])
             for one in groups
             if one.sigma(view) / view.groups > NOISIEST
         }
@@ -171,94 +171,97 @@ def allocate_budget(view: PublicView) -> dict[str, MeasurementGroup]:
         most |= fewer
 
 
-def _whole(view: PublicView, block: int) -> bool:
-    """Whether the unit can move whole groups in a block, which are then weighted by size."""
-    return moves_whole_groups(view.workload.schema, view.workload.blocks[block], view.unit)
+def _whole(view: PublicView, marginal: int) -> bool:
+    """Whether the unit can move whole groups in a marginal, which are then weighted by size."""
+    return moves_whole_groups(view.workload.schema, view.workload.marginals[marginal], view.unit)
 
 
-def _squares(view: PublicView, blocks: Sequence[int]) -> int:
-    """By how much these blocks are charged together: the squared L2 sensitivity."""
-    return view.charges.together(blocks).l2_squared
+def _squares(view: PublicView, marginals: Sequence[int]) -> int:
+    """By how much these marginals are charged together: the squared L2 sensitivity."""
+    return view.charges.together(marginals).l2_squared
 
 
-def _related(block: Block) -> bool:
-    """Whether a block is about a relation; such blocks are bought apart from others."""
-    return block.level == "relation"
+def _related(marginal: Marginal) -> bool:
+    """Whether a marginal is about a relation; such marginals are bought apart from others."""
+    return marginal.level == "relation"
 
 
 def _needed(view: PublicView, most: Mapping[bool, int]) -> list[int]:
-    """Blocks of at most so many attributes, without those that follow from others by adding up."""
-    blocks = view.workload.blocks
+    """Marginals of at most so many attributes, but none that follows from others by adding up."""
+    marginals = view.workload.marginals
     chosen: list[int] = []
-    covered: set[Block] = set()
-    for at in sorted(_distinct(view), key=lambda at: -order_of(blocks[at])):
-        if order_of(blocks[at]) <= most[_related(blocks[at])] and blocks[at] not in covered:
+    covered: set[Marginal] = set()
+    for at in sorted(_distinct(view), key=lambda at: -order_of(marginals[at])):
+        if (
+            order_of(marginals[at]) <= most[_related(marginals[at])]
+            and marginals[at] not in covered
+        ):
             chosen.append(at)
-            covered.update(parts_of(blocks[at]))
+            covered.update(parts_of(marginals[at]))
     return sorted(chosen)
 
 
 def _distinct(view: PublicView) -> list[int]:
-    """The blocks that differ: weighted, a set of group attributes is the same at either level."""
+    """The marginals that differ: weighted, group attributes alone are the same at either level."""
     kept: dict[object, int] = {}
-    for at, block in enumerate(view.workload.blocks):
-        alone = not block.individual and not block.relative
-        level = "either" if alone and _whole(view, at) else (block.level, block.relation)
-        kept.setdefault((level, block.group, block.individual, block.relative), at)
+    for at, marginal in enumerate(view.workload.marginals):
+        alone = not marginal.individual and not marginal.relative
+        level = "either" if alone and _whole(view, at) else (marginal.level, marginal.relation)
+        kept.setdefault((level, marginal.group, marginal.individual, marginal.relative), at)
     return sorted(kept.values())
 
 
 def _grouped(view: PublicView, chosen: Sequence[int], rho: Fraction) -> list[MeasurementGroup]:
     """What is bought with one noise, in portions that are bought one by one.
 
-    The blocks of a level share its budget evenly. Where whole groups can move, what is asked of
+    The marginals of a level share its budget evenly. Where whole groups can move, what is asked of
     groups and of people is cheaper together, so it is bought together, for the budgets of both.
     """
-    blocks = view.workload.blocks
-    levels = [blocks[at].level for at in chosen]
+    marginals = view.workload.marginals
+    levels = [marginals[at].level for at in chosen]
     first = dict(zip(reversed(levels), reversed(chosen), strict=True))
-    pressure = {level: _pressure(view, blocks[at]) for level, at in first.items()}
+    pressure = {level: _pressure(view, marginals[at]) for level, at in first.items()}
     each = {level: pressure[level] / levels.count(level) for level in first}
     alike: dict[str, list[int]] = {}
     for at, level in zip(chosen, levels, strict=True):
-        bought = "both" if _whole(view, at) and not _related(blocks[at]) else level
+        bought = "both" if _whole(view, at) and not _related(marginals[at]) else level
         alike.setdefault(bought, []).append(at)
     found: list[MeasurementGroup] = []
     for own in alike.values():
-        share = sum((each[blocks[at].level] for at in own), Fraction(0)) / sum(pressure.values())
-        portions = _portions(_sets(view, own), [block.cells for block in blocks])
+        share = sum((each[marginals[at].level] for at in own), Fraction(0)) / sum(pressure.values())
+        portions = _portions(_sets(view, own), [marginal.cells for marginal in marginals])
         squares = [_squares(view, portion) for portion in portions]
         found += [
-            MeasurementGroup(blocks=portion, rho=rho * share * Fraction(square, sum(squares)))
+            MeasurementGroup(marginals=portion, rho=rho * share * Fraction(square, sum(squares)))
             for portion, square in zip(portions, squares, strict=True)
         ]
     return found
 
 
 def _sets(view: PublicView, chosen: Sequence[int]) -> list[tuple[int, ...]]:
-    """The blocks by what they are about: twins stay together."""
+    """The marginals by what they are about: pairs stay together."""
     found: dict[object, list[int]] = {}
     for at in chosen:
-        block = view.workload.blocks[at]
-        about = (block.relation, block.group, block.individual, block.relative)
+        marginal = view.workload.marginals[at]
+        about = (marginal.relation, marginal.group, marginal.individual, marginal.relative)
         found.setdefault(about, []).append(at)
     return [tuple(one) for one in found.values()]
 
 
-def _pressure(view: PublicView, block: Block) -> Fraction:
-    """How much of the budget a block's level asks for, beside the others.
+def _pressure(view: PublicView, marginal: Marginal) -> Fraction:
+    """How much of the budget a marginal's level asks for, beside the others.
 
     The sum of errors as shares is least if budgets go by the two-thirds power of what one count is
     worth.
     """
     worth = 1.0
-    if view.groups is not None and view.people is not None and block.level != "group":
+    if view.groups is not None and view.people is not None and marginal.level != "group":
         worth = view.groups / view.people
-    return Fraction(block.weight * worth ** (2 / 3)).limit_denominator(10**6)
+    return Fraction(marginal.weight * worth ** (2 / 3)).limit_denominator(10**6)
 
 
 def _portions(sets: Sequence[tuple[int, ...]], cells: Sequence[int]) -> list[tuple[int, ...]]:
-    """Sets of blocks in portions of about as many cells each."""
+    """Sets of marginals in portions of about as many cells each."""
     ends = np.cumsum([sum(cells[at] for at in one) for one in sets])
     count = max(1, round(int(ends[-1]) / PORTION))
     found: list[list[int]] = [[] for _ in range(count)]
@@ -321,37 +324,37 @@ class MarginalsTraining:
         return {REPLICATES: np.stack(self._replicates)} if self._replicates else {}
 
     def _buy(self, progress: Progress) -> tuple[list[int], list[npt.NDArray[np.float64]]]:
-        """Blocks, and for each the noisy rates and precisions of its cells, (2, cells)."""
+        """Marginals, and for each the noisy rates and precisions of its cells, (2, cells)."""
         curator = self._curator
         number = buy_groups(curator)
         groups = allocate_budget(curator.view.knowing(groups=number))
         cost = affordable(curator, {key: one.rho for key, one in groups.items()})
-        blocks: list[int] = []
+        marginals: list[int] = []
         found: list[npt.NDArray[np.float64]] = []
         for done, step in enumerate(cost, 1):
             one = groups[step]
-            bought = curator.measure(one.blocks, rho=cost[step], step=step)
+            bought = curator.measure(one.marginals, rho=cost[step], step=step)
             rates = bought.values / number
             precision = np.full(len(rates), (number / bought.sigma) ** 2)
-            cells = np.cumsum([curator.workload.blocks[at].cells for at in one.blocks])[:-1]
-            blocks += one.blocks
+            cells = np.cumsum([curator.workload.marginals[at].cells for at in one.marginals])[:-1]
+            marginals += one.marginals
             found += np.split(np.stack([rates, precision]), cells, axis=1)
             progress("measuring", done, len(cost))
-        return blocks, found
+        return marginals, found
 
     def _batches(
-        self, blocks: Sequence[int], found: Sequence[npt.NDArray[np.float64]]
+        self, marginals: Sequence[int], found: Sequence[npt.NDArray[np.float64]]
     ) -> list[Measured]:
         """The marginals in random batches, each with its share of every level."""
         curator = self._curator
         factors = Factors(self._layout)
-        values = dict(zip(blocks, found, strict=True))
-        levels = [curator.workload.blocks[at].level for at in blocks]
+        values = dict(zip(marginals, found, strict=True))
+        levels = [curator.workload.marginals[at].level for at in marginals]
         dealt = [
             at
             for level in dict.fromkeys(levels)
             for at in self._rng.permutation(
-                [b for b, own in zip(blocks, levels, strict=True) if own == level]
+                [b for b, own in zip(marginals, levels, strict=True) if own == level]
             )
         ]
         batches = []
@@ -363,7 +366,7 @@ class MarginalsTraining:
                 self._layout,
                 curator.workload,
                 weights=curator.weights,
-                blocks=own,
+                marginals=own,
                 factors=factors,
             )
             batches.append(Measured(prepared=prepared, rates=rates, precision=precision))

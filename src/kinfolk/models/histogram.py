@@ -12,7 +12,7 @@ import numpy.typing as npt
 from kinfolk.models.readings import Readings, family, fill_table
 from kinfolk.models.universe import LARGEST, Universe
 from kinfolk.notebook import show
-from kinfolk.queries.workload import Block, Query, Workload
+from kinfolk.queries.workload import Marginal, Query, Workload
 from kinfolk.schema import Schema
 
 Floats = npt.NDArray[np.float64]
@@ -72,11 +72,11 @@ class Histogram:
     ) -> Floats:
         """What one group is expected to add to every query: (queries,), counts over groups.
 
-        weights: (blocks, sizes + 1) what a group of each size counts for in each block.
+        weights: (marginals, sizes + 1) what a group of each size counts for in each marginal.
         """
         if workload.schema != self.schema:
             raise ValueError("the workload is for another schema")
-        shape = (len(workload.blocks), self.schema.size_limit + 1)
+        shape = (len(workload.marginals), self.schema.size_limit + 1)
         if weights is None:
             weights = np.ones(shape)
         elif weights.shape != shape:
@@ -84,18 +84,18 @@ class Histogram:
         by_size = np.asarray(weights, np.float64)[:, self.schema.sizes.start :]
         tables: dict[tuple[object, ...], Floats] = {}
         found = np.empty(workload.size)
-        for (block, place), weight in zip(workload.slices(), by_size, strict=True):
-            key = family(block)
+        for (marginal, place), weight in zip(workload.slices(), by_size, strict=True):
+            key = family(marginal)
             if key not in tables:
-                tables[key] = self._table(block)
-            found[place] = self._marginal(block, tables[key], weight)
+                tables[key] = self._table(marginal)
+            found[place] = self._marginal(marginal, tables[key], weight)
         return found
 
     def answer(self, workload: Workload) -> Floats:
         """The answers as shares: (queries,); of groups at the group level, of people elsewhere."""
         rates, mean = self.rates(workload), self.mean_size()
-        for block, place in workload.slices():
-            if block.level != "group":
+        for marginal, place in workload.slices():
+            if marginal.level != "group":
                 rates[place] /= mean
         return rates
 
@@ -103,20 +103,22 @@ class Histogram:
         """The answers to some queries as shares: (queries,), in the order given."""
         return Readings(self.universe, queries).shares(self.probabilities)
 
-    def _table(self, block: Block) -> Floats:
-        """(sizes, member cells, household kinds) what a group adds; for a family of blocks."""
-        cells = block.individual_cells * block.relative_cells
+    def _table(self, marginal: Marginal) -> Floats:
+        """(sizes, member cells, household kinds) what a group adds; for a family of marginals."""
+        cells = marginal.individual_cells * marginal.relative_cells
         table = np.zeros((len(self.schema.sizes), cells, self.universe.group_cells))
-        fill_table(self.universe, self.probabilities, block, table)
+        fill_table(self.universe, self.probabilities, marginal, table)
         return table
 
-    def _marginal(self, block: Block, table: Floats, weight: Floats) -> Floats:
-        """(cells,) one block of a family: its group attributes and sizes summed out of the rest."""
+    def _marginal(self, marginal: Marginal, table: Floats, weight: Floats) -> Floats:
+        """(cells,) one of a family: its group attributes and sizes summed out of the rest."""
         attributes = [attribute.size for attribute in self.schema.group_attributes.values()]
-        unnamed = tuple(2 + place for place in range(len(attributes)) if place not in block.group)
+        unnamed = tuple(
+            2 + place for place in range(len(attributes)) if place not in marginal.group
+        )
         summed = table.reshape(*table.shape[:2], *attributes).sum(axis=unnamed)
         summed = summed * weight.reshape(-1, *(1,) * (summed.ndim - 1))
-        if len(attributes) not in block.group:
+        if len(attributes) not in marginal.group:
             summed = summed.sum(axis=0, keepdims=True)
         # The size is the last of the group attributes, and the members' cells come after it.
         return np.ravel(np.moveaxis(summed, (0, 1), (-2, -1)))

@@ -91,7 +91,7 @@ class HPD:
         """What one group adds to every query on average: (queries,).
 
         The expected counts of so many groups, divided by their number. `weights` says what a group
-        of each size counts for, (blocks, sizes + 1), where a workload is asked as it is.
+        of each size counts for, (marginals, sizes + 1), where a workload is asked as it is.
         """
         return self._prepared(asked, weights).answers(self.probabilities)
 

@@ -20,7 +20,7 @@ from kinfolk.models.layout import Layout
 from kinfolk.models.mixture.prepared import Prepared
 from kinfolk.models.universe_kernel import LEVELS, contributions
 from kinfolk.queries.questions import Conditions, Question
-from kinfolk.queries.workload import Block, Workload
+from kinfolk.queries.workload import Marginal, Workload
 from kinfolk.schema import Categorical, Schema, WorkloadSpec
 
 Floats = npt.NDArray[np.float64]
@@ -48,10 +48,10 @@ class Narrowed:
         table = np.asarray(probabilities, np.float64)
         return np.array([self._share(table, one) for one in self._questions], np.float64)
 
-    def _block(self, level: str, relation: str | None) -> tuple[Block, Prepared]:
+    def _block(self, level: str, relation: str | None) -> tuple[Marginal, Prepared]:
         """All cells of: the group, its size, a person, and at the relation level a relative."""
         schema = self._narrow.schema
-        block = Block(
+        marginal = Marginal(
             level=level,
             relation=relation,
             group=(0, 1) if schema.group else (),
@@ -62,13 +62,13 @@ class Narrowed:
                 *((2, 2) if relation else (2,)),
             ),
         )
-        workload = Workload(schema=schema, blocks=(block,))
-        return block, Prepared.of(self._narrow, workload)
+        workload = Workload(schema=schema, marginals=(marginal,))
+        return marginal, Prepared.of(self._narrow, workload)
 
     def _share(self, table: Floats, question: Question) -> float:
-        block, prepared = self._blocks[question.level, question.relation]
+        marginal, prepared = self._blocks[question.level, question.relation]
         model = HPD(layout=self._narrow, probabilities=self._met(table, question))
-        cells = model.answer(prepared).reshape(block.shape)
+        cells = model.answer(prepared).reshape(marginal.shape)
         if question.schema.group is None:
             return float(cells[0])
         sizes = question.group.get(len(question.schema.group_attributes), slice(None))
@@ -137,7 +137,7 @@ def _listed_share(model: Histogram, question: Question) -> float:
         )
         for part in (question.individual, question.relative)
     )
-    block = Block(
+    marginal = Marginal(
         level=question.level,
         relation=question.relation,
         group=(),
@@ -154,7 +154,7 @@ def _listed_share(model: Histogram, question: Question) -> float:
         -1,
         own,
         relative,
-        universe.ties(block),
+        universe.ties(marginal),
     )
     rate = float((added * casts) @ model.probabilities @ kinds)
     return rate if question.level == "group" else rate / model.mean_size()

@@ -54,7 +54,7 @@ class EntropyProjection:
         different = list(dict.fromkeys(queries))
         place = {query: index for index, query in enumerate(different)}
         places = [place[query] for query in queries]
-        people = np.array([query.block.level != "group" for query in different], np.bool_)
+        people = np.array([query.marginal.level != "group" for query in different], np.bool_)
         seen = Collapsed(self.start.universe, different)
         low, high = seen.ranges(people)
         margin = EDGE * (high - low)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from kinfolk.models.universe import Universe
 from kinfolk.models.universe_kernel import LEVELS, expectations, read
-from kinfolk.queries.workload import Block, Query
+from kinfolk.queries.workload import Marginal, Query
 
 Floats = npt.NDArray[np.float64]
 
@@ -30,8 +30,8 @@ class Readings:
     def __init__(self, universe: Universe, queries: Sequence[Query]) -> None:
         self.universe = universe
         self._families: dict[tuple[object, ...], int] = {}
-        self._blocks: list[Block] = []
-        self._of_people = np.array([query.block.level != "group" for query in queries], np.bool_)
+        self._blocks: list[Marginal] = []
+        self._of_people = np.array([query.marginal.level != "group" for query in queries], np.bool_)
         rows = [self._place(query) for query in queries]
         self._family = np.array([row[0] for row in rows], np.int64)
         self._cell = np.array([row[1] for row in rows], np.int64)
@@ -39,7 +39,7 @@ class Readings:
         conditions = [condition for row in rows for condition in row[3]]
         self._conditions = np.array(conditions, np.int64).reshape(-1, 2)
         self._starts = np.cumsum([0, *(len(row[3]) for row in rows)], dtype=np.int64)
-        self._cells = np.array([_member_cells(block) for block in self._blocks], np.int64)
+        self._cells = np.array([_member_cells(marginal) for marginal in self._blocks], np.int64)
         room = self._cells * len(universe.schema.sizes) * universe.group_cells
         self._table_starts = np.array([0, *itertools.accumulate(room.tolist())], np.int64)
 
@@ -47,11 +47,11 @@ class Readings:
         """The answers as shares, (queries,), under (casts, household kinds) probabilities."""
         universe, schema = self.universe, self.universe.schema
         tables = np.zeros(self._table_starts[-1])
-        for block, start, stop in zip(
+        for marginal, start, stop in zip(
             self._blocks, self._table_starts, self._table_starts[1:], strict=False
         ):
             table = tables[start:stop].reshape(len(schema.sizes), -1, universe.group_cells)
-            fill_table(universe, probabilities, block, table)
+            fill_table(universe, probabilities, marginal, table)
         found = np.empty(len(self._family))
         read(
             tables,
@@ -71,29 +71,31 @@ class Readings:
 
     def _place(self, query: Query) -> tuple[int, int, int, list[tuple[int, int]]]:
         """A query's family, its cell there, its size or -1, and its group conditions."""
-        block = query.block
-        key = family(block)
+        marginal = query.marginal
+        key = family(marginal)
         if key not in self._families:
             self._families[key] = len(self._blocks)
-            self._blocks.append(block)
-        own = len(block.group)
+            self._blocks.append(marginal)
+        own = len(marginal.group)
         cell = 0
-        for size, code in zip(block.shape[own:], query.codes[own:], strict=True):
+        for size, code in zip(marginal.shape[own:], query.codes[own:], strict=True):
             cell = cell * size + code
         count = len(self.universe.schema.group_attributes)
-        named = list(zip(block.group, query.codes, strict=False))
+        named = list(zip(marginal.group, query.codes, strict=False))
         sizes = [code for position, code in named if position == count]
         others = [(position, code) for position, code in named if position != count]
         return self._families[key], cell, sizes[0] if sizes else -1, others
 
 
-def family(block: Block) -> tuple[object, ...]:
-    """What blocks have in common that differ in their group part only."""
-    return block.level, block.relation, block.individual, block.relative
+def family(marginal: Marginal) -> tuple[object, ...]:
+    """What marginals have in common that differ in their group part only."""
+    return marginal.level, marginal.relation, marginal.individual, marginal.relative
 
 
-def fill_table(universe: Universe, probabilities: Floats, block: Block, table: Floats) -> None:
-    """What one group is expected to add, for all blocks of the block's family.
+def fill_table(
+    universe: Universe, probabilities: Floats, marginal: Marginal, table: Floats
+) -> None:
+    """What one group is expected to add, for all of the marginal's family.
 
     table: (sizes, member cells, household kinds), zero before.
     """
@@ -103,15 +105,15 @@ def fill_table(universe: Universe, probabilities: Floats, block: Block, table: F
         universe.composition,
         universe.composition_sizes,
         universe.roles,
-        LEVELS[block.level],
-        universe.person_cells(block.individual),
-        universe.person_cells(block.relative),
-        block.relative_cells,
-        universe.ties(block),
+        LEVELS[marginal.level],
+        universe.person_cells(marginal.individual),
+        universe.person_cells(marginal.relative),
+        marginal.relative_cells,
+        universe.ties(marginal),
         universe.schema.sizes.start,
         table,
     )
 
 
-def _member_cells(block: Block) -> int:
-    return block.individual_cells * block.relative_cells
+def _member_cells(marginal: Marginal) -> int:
+    return marginal.individual_cells * marginal.relative_cells

@@ -37,15 +37,15 @@ class Statistic:
     @classmethod
     def of(cls, universe: Universe, query: Query) -> Statistic:
         """The statistic of a query."""
-        schema, block = universe.schema, query.block
+        schema, marginal = universe.schema, query.marginal
         added, matching = universe.contribution(query)
         sizes = np.array(schema.sizes, np.float64)[:, None]
         return cls(
             added=added,
             matching=matching,
             size_index=universe.sizes - schema.sizes.start,
-            sizes=np.ones_like(sizes) if block.level == "group" else sizes,
-            bound=max(group_contribution(schema, block, c).single for c in schema.compositions),
+            sizes=np.ones_like(sizes) if marginal.level == "group" else sizes,
+            bound=max(group_contribution(schema, marginal, c).single for c in schema.compositions),
         )
 
     @property

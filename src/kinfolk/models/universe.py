@@ -18,7 +18,7 @@ import numpy.typing as npt
 from kinfolk.errors import KinfolkError
 from kinfolk.models.universe_kernel import LEVELS, contributions
 from kinfolk.queries.ties import ties
-from kinfolk.queries.workload import Block, Query
+from kinfolk.queries.workload import Marginal, Query
 from kinfolk.schema import Attribute, Schema
 
 Floats = npt.NDArray[np.float64]
@@ -152,11 +152,11 @@ class Universe:
     def _known_cells(self) -> dict[tuple[int, ...], Ints]:
         return {}
 
-    def ties(self, block: Block) -> Ints:
-        """(ties, 2) the block's relation as the kernel reads it: a role, and a set of roles."""
-        if block.relation is None:
+    def ties(self, marginal: Marginal) -> Ints:
+        """(ties, 2) the marginal's relation as the kernel reads it: a role, and a set of roles."""
+        if marginal.relation is None:
             return np.zeros((0, 2), np.int64)
-        found = ties(self.schema, block.relation)
+        found = ties(self.schema, marginal.relation)
         return np.array([(who, sum(1 << role for role in whom)) for who, whom in found], np.int64)
 
     def contribution(self, query: Query) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.bool_]]:
@@ -164,27 +164,27 @@ class Universe:
 
         A group adds the cast's number where its kind of household matches, and nothing elsewhere.
         """
-        block, codes = query.block, list(query.codes)
+        marginal, codes = query.marginal, list(query.codes)
         matching = np.ones(self.group_cells, np.bool_)
         size = -1
-        for position in block.group:
+        for position in marginal.group:
             code = codes.pop(0)
             if position == len(self.schema.group_attributes):
                 size = self.schema.sizes[code]
             else:
                 matching &= self.group_codes[:, position] == code
-        own = self._matching(block.individual, codes)
-        relative = self._matching(block.relative, codes[len(block.individual) :])
+        own = self._matching(marginal.individual, codes)
+        relative = self._matching(marginal.relative, codes[len(marginal.individual) :])
         added = contributions(
             self.members,
             self.composition,
             self.composition_sizes,
             self.roles,
-            LEVELS[block.level],
+            LEVELS[marginal.level],
             size,
             own,
             relative,
-            self.ties(block),
+            self.ties(marginal),
         )
         return added, matching
 

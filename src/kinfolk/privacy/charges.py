@@ -13,8 +13,8 @@ from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.paper import charged_workload
 from kinfolk.privacy.sensitivity import (
     Sensitivity,
+    paired_sensitivities,
     total_sensitivity,
-    twin_sensitivities,
     workload_sensitivities,
 )
 from kinfolk.privacy.unit import Neighbours
@@ -22,10 +22,10 @@ from kinfolk.queries.workload import Workload
 
 
 class Charges:
-    """The sensitivities of a workload's blocks, alone and together: public.
+    """The sensitivities of a workload's marginals, alone and together: public.
 
-    Where the unit leaves a block untouched (a household's own attributes under `person`), the block
-    is charged as if one count could change: exact counts are not for sale at any price.
+    Where the unit leaves a marginal untouched (a household's own attributes under `person`), it is
+    charged as if one count could change: exact counts are not for sale at any price.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class Charges:
         *,
         weights: npt.NDArray[np.int64] | None = None,
     ) -> None:
-        """`weights` is what a group of each size adds, (blocks, sizes + 1)."""
+        """`weights` is what a group of each size adds, (marginals, sizes + 1)."""
         charged = charged_workload(workload, accounting)
         every = workload_sensitivities(charged, neighbours, weights=weights)
         one = [1] * len(every) if weights is None else weights.max(axis=1).tolist()
@@ -48,24 +48,25 @@ class Charges:
             )
             for bound, count in zip(every, one, strict=True)
         )
-        """Block by block."""
-        self._twins = twin_sensitivities(charged, neighbours, weights=weights)
+        """Marginal by marginal."""
+        self._pairs = paired_sensitivities(charged, neighbours, weights=weights)
 
-    def of(self, block: int) -> Sensitivity:
-        """How much one unit can change a block, by its position in the workload."""
-        # A negative position would take the cells of one block at the price of another.
-        if not 0 <= block < len(self.alone):
+    def of(self, marginal: int) -> Sensitivity:
+        """How much one unit can change a marginal, by its position in the workload."""
+        # A negative position would take the cells of one marginal at the price of another.
+        if not 0 <= marginal < len(self.alone):
             raise KinfolkError(
-                f"block {block}: there are blocks 0 to {len(self.alone) - 1}. Use one of them."
+                f"marginal {marginal}: there are marginals 0 to {len(self.alone) - 1}. "
+                "Use one of them."
             )
-        return self.alone[block]
+        return self.alone[marginal]
 
-    def together(self, blocks: Sequence[int]) -> Sensitivity:
-        """How much one unit can change several blocks: their sum, but for twins."""
-        left = Counter(blocks)
+    def together(self, marginals: Sequence[int]) -> Sensitivity:
+        """How much one unit can change several marginals: their sum, but for pairs."""
+        left = Counter(marginals)
         parts: list[Sensitivity] = []
-        for pair, both in self._twins.items():
+        for pair, both in self._pairs.items():
             times = min(left[at] for at in pair)
             parts += [both] * times
             left.subtract(dict.fromkeys(pair, times))
-        return total_sensitivity([*parts, *(self.of(block) for block in left.elements())])
+        return total_sensitivity([*parts, *(self.of(marginal) for marginal in left.elements())])

@@ -1,4 +1,4 @@
-"""How much one group can add to a block, and how much of that hangs on one person.
+"""How much one group can add to a marginal, and how much of that hangs on one person.
 
 Everything is in integers: the square of a Euclidean norm of counts is a whole number, so no bound
 here is subject to rounding. Groups are looked at by composition (how many members of each role), of
@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from functools import cache
 
 from kinfolk.queries.ties import Tie, ties
-from kinfolk.queries.workload import Block
+from kinfolk.queries.workload import Marginal
 from kinfolk.schema import Schema
 
 
 @dataclass(frozen=True, kw_only=True)
 class Contribution:
-    """The largest contributions to a block, each attained by some group on its own."""
+    """The largest contributions to a marginal, each attained by some group on its own."""
 
     single: int
     """To one cell."""
@@ -30,19 +30,21 @@ class Contribution:
     """To all cells together: the sum of squares."""
 
 
-def group_contribution(schema: Schema, block: Block, composition: Sequence[int]) -> Contribution:
+def group_contribution(
+    schema: Schema, marginal: Marginal, composition: Sequence[int]
+) -> Contribution:
     """What a whole group of a composition can add."""
     size = sum(composition)
-    if block.level == "individual":
+    if marginal.level == "individual":
         # Everybody may fall into the same cell.
         return Contribution(single=size, l1=size, l2_squared=size * size)
-    if block.level == "group":
-        filled = min(size, block.individual_cells)
+    if marginal.level == "group":
+        filled = min(size, marginal.individual_cells)
         return Contribution(single=1, l1=filled, l2_squared=filled)
-    assert block.relation is not None  # noqa: S101  (the relation level always names one)
+    assert marginal.relation is not None  # noqa: S101  (the relation level always names one)
     # A group has no more labels than members, so beyond that the number of cells is all one.
-    cells = min(block.relative_cells, size)
-    return _relation_total(ties(schema, block.relation), tuple(composition), cells)
+    cells = min(marginal.relative_cells, size)
+    return _relation_total(ties(schema, marginal.relation), tuple(composition), cells)
 
 
 @cache
@@ -101,10 +103,10 @@ class Share:
     """How many others (by tie) have the person as a relative."""
 
 
-def person_shares(schema: Schema, block: Block, composition: Sequence[int]) -> list[Share]:
-    """One share per role that is present, for a relation block."""
-    assert block.relation is not None  # noqa: S101  (the relation level always names one)
-    relation = ties(schema, block.relation)
+def person_shares(schema: Schema, marginal: Marginal, composition: Sequence[int]) -> list[Share]:
+    """One share per role that is present, for a relation marginal."""
+    assert marginal.relation is not None  # noqa: S101  (the relation level always names one)
+    relation = ties(schema, marginal.relation)
     shares: list[Share] = []
     for role, number in enumerate(composition):
         if number == 0:
@@ -113,12 +115,12 @@ def person_shares(schema: Schema, block: Block, composition: Sequence[int]) -> l
         own = [sum(others[r] for r in whom) for who, whom in relation if who == role]
         own = [relatives for relatives in own if relatives]
         # One tie sees each label once; several ties pile up where their relatives look alike.
-        distinct = sum(min(relatives, block.relative_cells) for relatives in own)
+        distinct = sum(min(relatives, marginal.relative_cells) for relatives in own)
         shares.append(
             Share(
                 asked=len(own),
                 asked_l1=distinct,
-                asked_l2_squared=_overlap(own, block.relative_cells),
+                asked_l2_squared=_overlap(own, marginal.relative_cells),
                 seen=sum(others[who] for who, whom in relation if role in whom),
             )
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -35,6 +36,7 @@ from kinfolk.privacy.selection import select
 from kinfolk.privacy.sensitivity import workload_weights
 from kinfolk.privacy.view import GROUPS, PEOPLE, PublicView, Purchase, public_totals
 from kinfolk.queries.counting import Counter
+from kinfolk.queries.naming import describe_marginal
 from kinfolk.queries.streaming import count_files
 from kinfolk.queries.workload import Workload
 
@@ -49,8 +51,8 @@ _LARGEST = 2**61
 class Measurement:
     """A released marginal or query: public."""
 
-    blocks: tuple[int, ...]
-    """The blocks measured, by position in the workload."""
+    marginals: tuple[int, ...]
+    """The marginals measured, by position in the workload."""
     values: Ints
     """Noisy counts of their cells, end to end, in units of the weights."""
     sigma: float
@@ -162,7 +164,7 @@ class Curator:
 
     @property
     def weights(self) -> Ints:
-        """(blocks, sizes + 1) what a group of each size added: public, from the schema alone."""
+        """(marginals, sizes + 1) what a group of each size added: public, from the schema alone."""
         return self.view.weights
 
     @property
@@ -205,15 +207,17 @@ class Curator:
         """Whether a step was released before, and costs nothing any more."""
         return self.__ledger.find(step) is not None
 
-    def measure(self, blocks: Sequence[int], *, rho: Fraction | float, step: str) -> Measurement:
+    def measure(self, marginals: Sequence[int], *, rho: Fraction | float, step: str) -> Measurement:
         """Buy whole marginals, with one noise for all of them.
 
-        Guarantee: a discrete Gaussian on the counts of the blocks, for the L2 sensitivity that they
-        have together; costs at most `rho`.
+        Guarantee: a discrete Gaussian on the counts of the marginals, for the L2 sensitivity that
+        they have together; costs at most `rho`.
         """
-        chosen = tuple(int(block) for block in blocks)
+        chosen = tuple(int(marginal) for marginal in marginals)
         purchase = self.view.measure(chosen, rho=rho)
-        return self.__buy_cells(chosen, [self.__cells(block) for block in chosen], purchase, step)
+        return self.__buy_cells(
+            chosen, [self.__cells(marginal) for marginal in chosen], purchase, step
+        )
 
     def measure_query(self, query: int, *, rho: Fraction | float, step: str) -> Measurement:
         """Buy the answer to one query.
@@ -222,8 +226,8 @@ class Curator:
         accounting, every query is charged as if it were the most sensitive of all.
         """
         purchase = self.view.measure_query(query, rho=rho)
-        block = self.workload.block_of(query)
-        return self.__buy_cells((block,), [slice(query, query + 1)], purchase, step)
+        marginal = self.workload.marginal_of(query)
+        return self.__buy_cells((marginal,), [slice(query, query + 1)], purchase, step)
 
     def measure_groups(self, *, rho: Fraction | float, step: str = GROUPS) -> int:
         """How many groups there are: as it is where that is public, else bought with noise.
@@ -272,7 +276,7 @@ class Curator:
         rounded = _rounded(estimates, self.workload.size)
         released = self.__ledger.find(step)
         if released is None:
-            cells = [block.cells for block in self.workload.blocks]
+            cells = [marginal.cells for marginal in self.workload.marginals]
             spend = self.__ledger.debit(step, choice, bought=purchase.bought)
             # Capping a distance never makes it more sensitive.
             every = np.repeat(self.view.factors(multipliers), cells)
@@ -303,11 +307,11 @@ class Curator:
     def __getstate__(self) -> object:
         raise TypeError("a curator holds private counts and is never copied or saved")
 
-    def __cells(self, block: int) -> slice:
-        return slice(self.workload.offsets[block], self.workload.offsets[block + 1])
+    def __cells(self, marginal: int) -> slice:
+        return slice(self.workload.offsets[marginal], self.workload.offsets[marginal + 1])
 
     def __buy_cells(
-        self, blocks: tuple[int, ...], cells: list[slice], purchase: Purchase, step: str
+        self, marginals: tuple[int, ...], cells: list[slice], purchase: Purchase, step: str
     ) -> Measurement:
         number = sum(place.stop - place.start for place in cells)
         values, sigma = self.__buy(
@@ -316,7 +320,7 @@ class Curator:
             purchase,
             step,
         )
-        return Measurement(blocks=blocks, values=values, sigma=sigma)
+        return Measurement(marginals=marginals, values=values, sigma=sigma)
 
     def __buy(
         self, touch: Callable[[], Ints], number: int, purchase: Purchase, step: str
@@ -380,5 +384,6 @@ def schema_digest(schema: Any) -> str:
 
 def workload_digest(view: PublicView) -> str:
     """What tells a workload and its weights from others."""
-    blocks = repr(view.workload.blocks).encode() + view.weights.tobytes()
-    return hashlib.sha256(blocks).hexdigest()
+    schema = view.workload.schema
+    named = [[describe_marginal(schema, one), one.weight] for one in view.workload.marginals]
+    return hashlib.sha256(json.dumps(named).encode() + view.weights.tobytes()).hexdigest()

@@ -66,20 +66,20 @@ def shared_sensitivities(
 
     The paper has one Delta, the largest change of any query as a share of all groups or people, and
     adds noise for it whatever is measured. With group queries at hand, that is N_I / N_G counts of
-    people where one would do. `bounds` are what the blocks are charged by.
+    people where one would do. `bounds` are what the marginals are charged by.
 
     >>> from kinfolk.datasets import load_schema
     >>> workload = Workload.of(load_schema("acs-red"), k=1)
     >>> one = Sensitivity(single=1, l1=2, l2_squared=2)
-    >>> shared_sensitivities(workload, [one] * len(workload.blocks), groups=40, people=100)
+    >>> shared_sensitivities(workload, [one] * len(workload.marginals), groups=40, people=100)
     {'group': Fraction(1, 1), 'individual': Fraction(5, 2)}
     """
     totals = {
-        block.level: max(groups if block.level == "group" else people, 1)
-        for block in workload.blocks
+        marginal.level: max(groups if marginal.level == "group" else people, 1)
+        for marginal in workload.marginals
     }
     delta = max(
-        Fraction(bound.single, totals[block.level])
-        for block, bound in zip(workload.blocks, bounds, strict=True)
+        Fraction(bound.single, totals[marginal.level])
+        for marginal, bound in zip(workload.marginals, bounds, strict=True)
     )
     return {level: delta * total for level, total in totals.items()}

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from kinfolk.privacy.contributions import Contribution, group_contribution, person_shares
 from kinfolk.privacy.unit import Neighbours, Unit
-from kinfolk.queries.workload import Block, Workload
+from kinfolk.queries.workload import Marginal, Workload
 from kinfolk.schema import Schema
 
 WEIGHT_SCALE = 2520
@@ -28,7 +28,7 @@ WEIGHT_SCALE = 2520
 
 @dataclass(frozen=True, kw_only=True)
 class Sensitivity:
-    """The most that one unit's change moves a block's counts."""
+    """The most that one unit's change moves a marginal's counts."""
 
     single: int
     """One query."""
@@ -45,27 +45,27 @@ class Sensitivity:
 
 def sensitivity(
     schema: Schema,
-    block: Block,
+    marginal: Marginal,
     neighbours: Neighbours,
     *,
     weights: npt.NDArray[np.int64] | None = None,
 ) -> Sensitivity:
-    """The sensitivity of one block; `weights` is what a group of each size adds, (sizes + 1,).
+    """The sensitivity of one marginal; `weights` is what a group of each size adds, (sizes + 1,).
 
-    Guarantee: for every pair of `neighbours`, kept by cleaning or dropped, no query of the block
-    changes by more than `single`, and the block as a whole by no more than `l1` and
+    Guarantee: for every pair of `neighbours`, kept by cleaning or dropped, no query of the marginal
+    changes by more than `single`, and the marginal as a whole by no more than `l1` and
     sqrt(`l2_squared`).
 
     >>> from kinfolk.datasets import load_schema
     >>> schema = load_schema("acs-rel")
-    >>> married = Workload.of(schema, levels=["relation"]).blocks[0]
+    >>> married = Workload.of(schema, levels=["relation"]).marginals[0]
     >>> sensitivity(schema, married, Neighbours.REPLACE).single, married.relation
     (2, 'married_to')
     """
     found: list[Sensitivity] = []
     for composition in schema.compositions:
         weight = 1 if weights is None else int(weights[sum(composition)])
-        changes = _changes(schema, block, neighbours, composition)
+        changes = _changes(schema, marginal, neighbours, composition)
         found += [_scale(part, weight) for part in changes]
     return Sensitivity(
         single=max((part.single for part in found), default=0),
@@ -75,64 +75,64 @@ def sensitivity(
 
 
 def total_sensitivity(parts: Iterable[Sensitivity]) -> Sensitivity:
-    """Several blocks released together: the most that one unit moves all of them."""
-    blocks = list(parts)
+    """Several marginals released together: the most that one unit moves all of them."""
+    marginals = list(parts)
     return Sensitivity(
-        single=max((part.single for part in blocks), default=0),
-        l1=sum(part.l1 for part in blocks),
-        l2_squared=sum(part.l2_squared for part in blocks),
+        single=max((part.single for part in marginals), default=0),
+        l1=sum(part.l1 for part in marginals),
+        l2_squared=sum(part.l2_squared for part in marginals),
     )
 
 
-def twins(workload: Workload) -> list[tuple[int, int]]:
-    """Which blocks ask the same of groups and of individuals: positions, the group's first."""
+def paired_marginals(workload: Workload) -> list[tuple[int, int]]:
+    """Which marginals ask the same of groups and of individuals: positions, the group's first."""
     levels: dict[str, dict[object, int]] = {"group": {}, "individual": {}}
-    for at, block in enumerate(workload.blocks):
-        if block.level in levels and block.individual:
-            levels[block.level].setdefault((block.group, block.individual), at)
+    for at, marginal in enumerate(workload.marginals):
+        if marginal.level in levels and marginal.individual:
+            levels[marginal.level].setdefault((marginal.group, marginal.individual), at)
     individual = levels["individual"]
     return [(at, individual[asked]) for asked, at in levels["group"].items() if asked in individual]
 
 
-def twin_sensitivities(
+def paired_sensitivities(
     workload: Workload, neighbours: Neighbours, *, weights: npt.NDArray[np.int64] | None = None
 ) -> dict[tuple[int, int], Sensitivity]:
-    """The sensitivities of twins that are released together, where that is less than their sum.
+    """The sensitivities of pairs that are released together, where that is less than their sum.
 
-    Members who differ fill many cells of the group's block, and pile up in none of the
-    individual's; members who are alike do the reverse. So no group moves both blocks as far as it
-    could move either.
+    Members who differ fill many cells of the group's marginal, and pile up in none of the
+    individual's; members who are alike do the reverse. So no group moves both marginals as far as
+    it could move either.
 
-    Guarantee: for every pair of `neighbours`, both blocks together change by no more than stated.
-    One person's change in place can move both as far as it goes: no twins there.
+    Guarantee: for all `neighbours`, both marginals together change by no more than stated. One
+    person's change in place can move both as far as it goes: no pairs there.
     """
     schema = workload.schema
     if weights is None:
-        weights = np.ones((len(workload.blocks), schema.size_limit + 1), np.int64)
+        weights = np.ones((len(workload.marginals), schema.size_limit + 1), np.int64)
     known: dict[object, Sensitivity] = {}
     found: dict[tuple[int, int], Sensitivity] = {}
-    for pair in twins(workload):
-        blocks, rows = [workload.blocks[at] for at in pair], weights[list(pair)]
-        if not moves_whole_groups(schema, blocks[0], neighbours.unit):
+    for pair in paired_marginals(workload):
+        marginals, rows = [workload.marginals[at] for at in pair], weights[list(pair)]
+        if not moves_whole_groups(schema, marginals[0], neighbours.unit):
             continue
-        cells = blocks[0].individual_cells
+        cells = marginals[0].individual_cells
         key = (min(cells, schema.size_limit), rows.tobytes())
         if key not in known:
             whole = _of_whole_groups(neighbours)
             alone = [
-                sensitivity(schema, block, whole, weights=row)
-                for block, row in zip(blocks, rows, strict=True)
+                sensitivity(schema, marginal, whole, weights=row)
+                for marginal, row in zip(marginals, rows, strict=True)
             ]
             squares = max(
-                _twin_squares(size, cells, *rows[:, size].tolist()) for size in schema.sizes
+                _paired_squares(size, cells, *rows[:, size].tolist()) for size in schema.sizes
             )
             known[key] = replace(total_sensitivity(alone), l2_squared=_turns(whole) * squares)
         found[pair] = known[key]
     return found
 
 
-def _twin_squares(size: int, cells: int, group: int, individual: int) -> int:
-    """The most that a group of a size can add to twins with these weights, in squares.
+def _paired_squares(size: int, cells: int, group: int, individual: int) -> int:
+    """The most that a group of a size can add to a pair with these weights, in squares.
 
     It fills some number of cells; the squares of its members' numbers are largest if all who need
     not be in another cell are in one.
@@ -149,35 +149,37 @@ def _piled(size: int, filled: int) -> int:
 
 
 def size_weights(
-    schema: Schema, block: Block, unit: Unit, *, twin: bool = False
+    schema: Schema, marginal: Marginal, unit: Unit, *, paired: bool = False
 ) -> npt.NDArray[np.int64]:
     """What a group of each size adds, so that no size dominates: (sizes + 1,) integers.
 
     What a group adds is divided by how far a unit can move it in a group of its size, in units of
-    1/2520 and rounded down. If the unit is the group, that makes 1/s for an individual block and
-    1/sqrt(s) for a group block: every group then adds at most 1 to the marginal in L2, and
-    replacing it moves the marginal by sqrt 2, instead of up to M times that. A `twin` leaves room
-    for the other: a group adds at most 1 to both together.
+    1/2520 and rounded down. If the unit is the group, that makes 1/s for an individual marginal and
+    1/sqrt(s) for a group marginal: every group then adds at most 1 to the marginal in L2, and
+    replacing it moves the marginal by sqrt 2, instead of up to M times that. One that is `paired`
+    leaves room for the other: a group adds at most 1 to both together.
 
     >>> from kinfolk.datasets import load_schema
     >>> workload = Workload.of(load_schema("acs-red"), k=1, attributes=["AGE"])
-    >>> schema, (group, individual) = workload.schema, workload.blocks
+    >>> schema, (group, individual) = workload.schema, workload.marginals
     >>> size_weights(schema, individual, Unit.GROUP).tolist()
     [0, 2520, 1260, 840]
     >>> size_weights(schema, individual, Unit.INDIVIDUAL).tolist()
     [0, 2520, 2520, 2520]
-    >>> [size_weights(schema, one, Unit.GROUP, twin=True).tolist() for one in (group, individual)]
+    >>> [size_weights(schema, one, Unit.GROUP, paired=True).tolist() for one in (group, individual)]
     [[0, 1781, 1454, 1397], [0, 1781, 1028, 698]]
     """
     weights = np.zeros(schema.size_limit + 1, np.int64)
     exchange = Neighbours.REPLACE if unit is Unit.GROUP else Neighbours.IN_PLACE
     for size in schema.sizes:
-        if twin:
-            squares = _twin_shares(size, min(size, block.individual_cells))
-            share = squares[0] if block.level == "group" else squares[1]
+        if paired:
+            squares = _paired_shares(size, min(size, marginal.individual_cells))
+            share = squares[0] if marginal.level == "group" else squares[1]
         else:
             compositions = [c for c in schema.compositions if sum(c) == size]
-            changes = [part for c in compositions for part in _changes(schema, block, exchange, c)]
+            changes = [
+                part for c in compositions for part in _changes(schema, marginal, exchange, c)
+            ]
             most = max((part.l2_squared for part in changes), default=0)
             # Whatever changes leaves one cell and enters another: 2 is the least. A size that adds
             # nothing gets the full weight.
@@ -187,8 +189,8 @@ def size_weights(
     return weights
 
 
-def _twin_shares(size: int, cells: int) -> tuple[Fraction, Fraction]:
-    """The squared weights of a group's and an individual's block that are twins.
+def _paired_shares(size: int, cells: int) -> tuple[Fraction, Fraction]:
+    """The squared weights of a group's and an individual's marginal that are a pair.
 
     Both extremes move them by exactly one: all members alike, and members in as many cells as there
     are. What lies between moves them less, as the squares are convex in the number of cells.
@@ -199,32 +201,32 @@ def _twin_shares(size: int, cells: int) -> tuple[Fraction, Fraction]:
     return 1 - size**2 * individual, individual
 
 
-def moves_whole_groups(schema: Schema, block: Block, unit: Unit) -> bool:
-    """Whether a change of one unit can move all that a group adds to the block.
+def moves_whole_groups(schema: Schema, marginal: Marginal, unit: Unit) -> bool:
+    """Whether a change of one unit can move all that a group adds to the marginal.
 
-    So it is if the unit is the group, and if one of the block's group attributes is computed from
-    the members: with one of them, the whole group may change its place.
+    So it is if the unit is the group, and if one of the marginal's group attributes is computed
+    from the members: with one of them, the whole group may change its place.
     """
-    return unit is Unit.GROUP or _touches_derived(schema, block)
+    return unit is Unit.GROUP or _touches_derived(schema, marginal)
 
 
-def _touches_derived(schema: Schema, block: Block) -> bool:
-    """Whether a group attribute of the block is computed from the members."""
+def _touches_derived(schema: Schema, marginal: Marginal) -> bool:
+    """Whether a group attribute of the marginal is computed from the members."""
     attributes = list(schema.group_attributes.values())
-    return any(p < len(attributes) and attributes[p].derived for p in block.group)
+    return any(p < len(attributes) and attributes[p].derived for p in marginal.group)
 
 
 def _changes(
-    schema: Schema, block: Block, neighbours: Neighbours, composition: tuple[int, ...]
+    schema: Schema, marginal: Marginal, neighbours: Neighbours, composition: tuple[int, ...]
 ) -> list[Sensitivity]:
-    """What can differ in a block between neighbours, in a group of a composition."""
-    if moves_whole_groups(schema, block, neighbours.unit):
-        part: Contribution = group_contribution(schema, block, composition)
+    """What can differ in a marginal between neighbours, in a group of a composition."""
+    if moves_whole_groups(schema, marginal, neighbours.unit):
+        part: Contribution = group_contribution(schema, marginal, composition)
         turns = _turns(_of_whole_groups(neighbours))
         return [
             Sensitivity(single=part.single, l1=turns * part.l1, l2_squared=turns * part.l2_squared)
         ]
-    return _in_place(schema, block, composition)
+    return _in_place(schema, marginal, composition)
 
 
 def _of_whole_groups(neighbours: Neighbours) -> Neighbours:
@@ -244,16 +246,18 @@ def _turns(neighbours: Neighbours) -> int:
     return 1 if neighbours is Neighbours.ADD_REMOVE else 2
 
 
-def _in_place(schema: Schema, block: Block, composition: tuple[int, ...]) -> list[Sensitivity]:
+def _in_place(
+    schema: Schema, marginal: Marginal, composition: tuple[int, ...]
+) -> list[Sensitivity]:
     """One person's attributes by others, in a group that otherwise stays as it is."""
-    if block.level != "relation":
+    if marginal.level != "relation":
         # The person leaves one cell and enters another; without individual attributes, neither.
-        moved = 1 if block.individual_cells > 1 else 0
+        moved = 1 if marginal.individual_cells > 1 else 0
         return [Sensitivity(single=moved, l1=2 * moved, l2_squared=2 * moved)]
     found: list[Sensitivity] = []
     # Without attributes of their own, those who ask cannot be told apart by their values.
-    asks = block.individual_cells > 1
-    for share in person_shares(schema, block, composition):
+    asks = marginal.individual_cells > 1
+    for share in person_shares(schema, marginal, composition):
         asked = share.asked if asks else 0
         l1 = (share.asked_l1 if asks else 0) + share.seen
         squares = (share.asked_l2_squared if asks else 0) + share.seen**2
@@ -274,38 +278,38 @@ def _scale(part: Sensitivity, weight: int) -> Sensitivity:
 def workload_sensitivities(
     workload: Workload, neighbours: Neighbours, *, weights: npt.NDArray[np.int64] | None = None
 ) -> list[Sensitivity]:
-    """The sensitivity of every block; `weights` is (blocks, sizes + 1)."""
+    """The sensitivity of every marginal; `weights` is (marginals, sizes + 1)."""
     known: dict[object, Sensitivity] = {}
     found: list[Sensitivity] = []
-    for index, block in enumerate(workload.blocks):
+    for index, marginal in enumerate(workload.marginals):
         row = None if weights is None else weights[index]
-        key = (_kind(workload.schema, block), None if row is None else row.tobytes())
+        key = (_kind(workload.schema, marginal), None if row is None else row.tobytes())
         if key not in known:
-            known[key] = sensitivity(workload.schema, block, neighbours, weights=row)
+            known[key] = sensitivity(workload.schema, marginal, neighbours, weights=row)
         found.append(known[key])
     return found
 
 
 def workload_weights(workload: Workload, unit: Unit) -> npt.NDArray[np.int64]:
-    """The size weights of every block: (blocks, sizes + 1) integers, 2520 for one.
+    """The size weights of every marginal: (marginals, sizes + 1) integers, 2520 for one.
 
     Sizes weigh differently where more is moved in a large group: where whole groups move, and in
     relations, as all of somebody's relatives have them for a relative.
     """
     schema = workload.schema
-    paired = {at for pair in twins(workload) for at in pair}
+    paired = {at for pair in paired_marginals(workload) for at in pair}
     known: dict[object, npt.NDArray[np.int64]] = {}
     rows: list[npt.NDArray[np.int64]] = []
-    for at, block in enumerate(workload.blocks):
-        twin = at in paired and moves_whole_groups(schema, block, unit)
-        kind = (_kind(schema, block), twin)
+    for at, marginal in enumerate(workload.marginals):
+        joint = at in paired and moves_whole_groups(schema, marginal, unit)
+        kind = (_kind(schema, marginal), joint)
         if kind not in known:
-            known[kind] = size_weights(schema, block, unit, twin=twin)
+            known[kind] = size_weights(schema, marginal, unit, paired=joint)
         rows.append(known[kind])
     return np.array(rows)
 
 
-def _kind(schema: Schema, block: Block) -> tuple[object, ...]:
-    """Everything about a block that its sensitivity depends on."""
-    cells = (block.individual_cells, block.relative_cells)
-    return (block.level, block.relation, *cells, _touches_derived(schema, block))
+def _kind(schema: Schema, marginal: Marginal) -> tuple[object, ...]:
+    """Everything about a marginal that its sensitivity depends on."""
+    cells = (marginal.individual_cells, marginal.relative_cells)
+    return (marginal.level, marginal.relation, *cells, _touches_derived(schema, marginal))

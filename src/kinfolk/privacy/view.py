@@ -23,8 +23,8 @@ from kinfolk.privacy.mechanisms import Exponential, Gaussian, Mechanism
 from kinfolk.privacy.paper import shared_sensitivities
 from kinfolk.privacy.sensitivity import WEIGHT_SCALE, workload_weights
 from kinfolk.privacy.unit import Neighbours, Unit, dropped
-from kinfolk.queries.naming import block_from, describe_block
-from kinfolk.queries.workload import Block, Workload
+from kinfolk.queries.naming import describe_marginal, marginal_from
+from kinfolk.queries.workload import Marginal, Workload
 from kinfolk.schema import Schema
 
 Ints = npt.NDArray[np.int64]
@@ -60,9 +60,9 @@ class PublicView:
     guarantee: Guarantee
     """What is promised, and the budget."""
     weights: Ints
-    """(blocks, sizes + 1) what a group of each size adds: from the schema alone."""
+    """(marginals, sizes + 1) what a group of each size adds: from the schema alone."""
     charges: Charges
-    """By how much each block is charged, alone and with others."""
+    """By how much each marginal is charged, alone and with others."""
     groups: int | None = None
     """N_G, where it is public, once it was bought, or as it is assumed."""
     people: int | None = None
@@ -81,7 +81,7 @@ class PublicView:
         people: int | None = None,
     ) -> PublicView:
         """The view of a curator to come; `groups` and `people` are what is known of them."""
-        shape = (len(workload.blocks), workload.schema.size_limit + 1)
+        shape = (len(workload.marginals), workload.schema.size_limit + 1)
         weights = (
             workload_weights(workload, guarantee.unit)
             if size_weighted
@@ -137,19 +137,19 @@ class PublicView:
         """The view once the number of groups is known."""
         return replace(self, groups=groups)
 
-    def measure(self, blocks: Sequence[int], *, rho: Fraction | float) -> Purchase:
+    def measure(self, marginals: Sequence[int], *, rho: Fraction | float) -> Purchase:
         """Whole marginals, with one noise for all of them."""
-        squares = self.charges.together(blocks).l2_squared
-        return Purchase(mechanism=self._gaussian(rho, squares), bought=self._named(blocks))
+        squares = self.charges.together(marginals).l2_squared
+        return Purchase(mechanism=self._gaussian(rho, squares), bought=self._named(marginals))
 
     def measure_query(self, query: int, *, rho: Fraction | float) -> Purchase:
         """One query. Under the paper's accounting, it is charged like the most sensitive of all."""
-        block = self.workload.block_of(query)
-        named = self._named([block])["marginals"][0]
-        single = self._single(block)
+        marginal = self.workload.marginal_of(query)
+        named = self._named([marginal])["marginals"][0]
+        single = self._single(marginal)
         return Purchase(
             mechanism=self._gaussian(rho, single**2),
-            bought={"query": {**named, "cell": query - self.workload.offsets[block]}},
+            bought={"query": {**named, "cell": query - self.workload.offsets[marginal]}},
         )
 
     def measure_groups(self, *, rho: Fraction | float) -> Purchase:
@@ -167,16 +167,17 @@ class PublicView:
         """One of all queries, by how far off it is, times its level's multiplier."""
         factors = self.factors(multipliers)
         sensitivity = max(
-            int(factor) * self.charges.of(block).single for block, factor in enumerate(factors)
+            int(factor) * self.charges.of(marginal).single
+            for marginal, factor in enumerate(factors)
         )
         choice = Exponential.for_rho(rho, sensitivity=sensitivity, accounting=self.accounting)
         bought = {"select": "query", "multipliers": dict(multipliers or {})}
         return Purchase(mechanism=choice, bought=bought)
 
     def factors(self, multipliers: Mapping[str, int] | None) -> Ints:
-        """(blocks,) what scores are multiplied by."""
+        """(marginals,) what scores are multiplied by."""
         given = multipliers or {}
-        factors = [int(given.get(block.level, 1)) for block in self.workload.blocks]
+        factors = [int(given.get(marginal.level, 1)) for marginal in self.workload.marginals]
         if min(factors) < 1 or max(factors) > 2**40:
             raise KinfolkError(
                 f"multipliers are {dict(given)}. Use whole numbers from 1 to 2**40, about 10**12."
@@ -198,36 +199,38 @@ class PublicView:
             case {"query": Mapping() as query}:
                 alone = self._described([query], ())
                 # The cell's number does not matter: all cells of a marginal cost the same.
-                block = alone.workload.blocks[0]
-                if not 0 <= query["cell"] < block.cells:
+                marginal = alone.workload.marginals[0]
+                if not 0 <= query["cell"] < marginal.cells:
                     raise ValueError("a query is not in its marginal")
-                first = next(at for at, one in enumerate(self.workload.blocks) if _same(one, block))
+                first = next(
+                    at for at, one in enumerate(self.workload.marginals) if _same(one, marginal)
+                )
                 return self.measure_query(self.workload.offsets[first] + query["cell"], rho=rho)
-            case {"marginals": Sequence() as marginals, **rest}:
-                own = self._described(marginals, rest.get("weights", ()))
-                return own.measure(range(len(own.workload.blocks)), rho=rho)
+            case {"marginals": Sequence() as described, **rest}:
+                own = self._described(described, rest.get("weights", ()))
+                return own.measure(range(len(own.workload.marginals)), rho=rho)
         raise ValueError(f"{str(dict(bought))[:60]} is nothing that can be bought")
 
-    def _described(self, marginals: Sequence[Any], rows: Sequence[Any]) -> PublicView:
-        """The view of a curator that has just these marginals."""
+    def _described(self, described: Sequence[Any], rows: Sequence[Any]) -> PublicView:
+        """The view of a curator that has just the marginals that were described."""
         schema = self.workload.schema
-        blocks = tuple(block_from(schema, one) for one in marginals)
+        marginals = tuple(marginal_from(schema, one) for one in described)
         limit = schema.size_limit
-        weights = np.ones((len(blocks), limit + 1), np.int64)
+        weights = np.ones((len(marginals), limit + 1), np.int64)
         known = [_row(row, limit) for row in rows]
-        for at, one in enumerate(marginals):
+        for at, one in enumerate(described):
             if known:
                 weights[at] = known[int(one["weights"])]
-        workload = Workload(schema=schema, blocks=blocks)
+        workload = Workload(schema=schema, marginals=marginals)
         guarantee = self.guarantee
         charges = Charges(workload, guarantee.neighbours, guarantee.accounting, weights=weights)
         return replace(self, workload=workload, weights=weights, charges=charges)
 
-    def _named(self, blocks: Sequence[int]) -> dict[str, Any]:
+    def _named(self, marginals: Sequence[int]) -> dict[str, Any]:
         """What marginals are called, and what groups of each size add to them."""
         schema = self.workload.schema
-        named = [describe_block(schema, self.workload.blocks[at]) for at in blocks]
-        weights = self.weights[list(blocks)]
+        named = [describe_marginal(schema, self.workload.marginals[at]) for at in marginals]
+        weights = self.weights[list(marginals)]
         if (weights[:, schema.sizes.start :] == 1).all():
             return {"marginals": named}
         rows, which = np.unique(weights, axis=0, return_inverse=True)
@@ -235,9 +238,9 @@ class PublicView:
             one["weights"] = row
         return {"marginals": named, "weights": rows.tolist(), "unit": f"1/{WEIGHT_SCALE}"}
 
-    def _single(self, block: int) -> Fraction:
-        level = self.workload.blocks[block].level
-        return self._shared.get(level, Fraction(self.charges.of(block).single))
+    def _single(self, marginal: int) -> Fraction:
+        level = self.workload.marginals[marginal].level
+        return self._shared.get(level, Fraction(self.charges.of(marginal).single))
 
     @cached_property
     def _shared(self) -> Mapping[str, Fraction]:
@@ -272,6 +275,6 @@ def _row(row: object, limit: int) -> list[int]:
     return row
 
 
-def _same(one: Block, other: Block) -> bool:
-    """Whether two blocks ask the same, however much it matters."""
+def _same(one: Marginal, other: Marginal) -> bool:
+    """Whether two marginals ask the same, however much it matters."""
     return replace(one, weight=1.0) == replace(other, weight=1.0)

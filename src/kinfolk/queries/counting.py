@@ -25,7 +25,7 @@ from kinfolk.queries.workload import Workload
 
 _LEVELS = {"group": GROUP, "individual": INDIVIDUAL, "relation": RELATION}
 _MOST_CELLS = 2**31
-"""In one block: cells within a block are 32-bit numbers in the compiled loop."""
+"""In one marginal: cells within a marginal are 32-bit numbers in the compiled loop."""
 
 
 class Counter:
@@ -34,12 +34,12 @@ class Counter:
     def __init__(self, workload: Workload, *, weights: npt.NDArray[np.int64] | None = None) -> None:
         self.workload = workload
         limit = workload.schema.size_limit
-        shape = (len(workload.blocks), limit + 1)
+        shape = (len(workload.marginals), limit + 1)
         self.weights: Ints = np.ones(shape, np.int64) if weights is None else weights
-        """(blocks, sizes + 1) what a group of each size adds."""
+        """(marginals, sizes + 1) what a group of each size adds."""
         if self.weights.shape != shape:
             raise ValueError(f"weights have shape {self.weights.shape}, expected {shape}")
-        widest = max(workload.blocks, key=lambda block: block.cells)
+        widest = max(workload.marginals, key=lambda marginal: marginal.cells)
         if widest.cells >= _MOST_CELLS:
             raise KinfolkError(
                 f"one attribute set has {widest.cells:,} cells, more than the {_MOST_CELLS - 1:,} "
@@ -75,7 +75,7 @@ def count(
     """The exact answers, in counts: (queries,) integers.
 
     Divide by the number of groups at the group level, by the number of people at the others.
-    `weights` says what a group of each size adds in each block, (blocks, sizes + 1) integers.
+    `weights` says what a group of each size adds in each marginal, (marginals, sizes + 1) integers.
 
     >>> from kinfolk.datasets import load_detroit
     >>> from kinfolk.data.encode import encode
@@ -90,14 +90,14 @@ def count(
 
 
 def _alike(workload: Workload, weights: Ints) -> list[list[int]]:
-    """Blocks that differ in their group part only; those of a relation side by side.
+    """Marginals that differ in their group part only; those of a relation side by side.
 
     Threads take every n-th family, so the long ones come first.
     """
     families: dict[tuple[object, ...], list[int]] = {}
-    for index, block in enumerate(workload.blocks):
-        parts = (block.individual, block.relative, weights[index].tobytes())
-        families.setdefault((block.relation or "", block.level, *parts), []).append(index)
+    for index, marginal in enumerate(workload.marginals):
+        parts = (marginal.individual, marginal.relative, weights[index].tobytes())
+        families.setdefault((marginal.relation or "", marginal.level, *parts), []).append(index)
     return [
         families[key] for key in sorted(families, key=lambda key: (key[:2], -len(families[key])))
     ]
@@ -113,26 +113,28 @@ def _families(workload: Workload, weights: Ints) -> Families:
     known: list[tuple[int, int]] = []
     ranges: dict[str | None, tuple[int, int]] = {None: (0, 0)}
     for family in families:
-        block = workload.blocks[family[0]]
+        marginal = workload.marginals[family[0]]
         first = len(attributes)
-        attributes += [*block.individual, *block.relative]
-        sizes += block.shape[len(block.group) :]
-        spans.append((first, first + len(block.individual), len(attributes)))
-        if block.relation not in ranges:
-            found = ties(workload.schema, block.relation or "")
-            ranges[block.relation] = (len(known), len(known) + len(found))
+        attributes += [*marginal.individual, *marginal.relative]
+        sizes += marginal.shape[len(marginal.group) :]
+        spans.append((first, first + len(marginal.individual), len(attributes)))
+        if marginal.relation not in ranges:
+            found = ties(workload.schema, marginal.relation or "")
+            ranges[marginal.relation] = (len(known), len(known) + len(found))
             known += [(who, sum(1 << role for role in whom)) for who, whom in found]
         for index in family:
-            block = workload.blocks[index]
-            group_spans.append((len(attributes), len(attributes) + len(block.group)))
-            attributes += block.group
-            sizes += block.shape[: len(block.group)]
+            marginal = workload.marginals[index]
+            group_spans.append((len(attributes), len(attributes) + len(marginal.group)))
+            attributes += marginal.group
+            sizes += marginal.shape[: len(marginal.group)]
     order = [index for family in families for index in family]
-    leaders = [workload.blocks[family[0]] for family in families]
+    leaders = [workload.marginals[family[0]] for family in families]
     return Families(
-        level=np.array([_LEVELS[block.level] for block in leaders], np.int64),
+        level=np.array([_LEVELS[marginal.level] for marginal in leaders], np.int64),
         spans=np.array(spans, np.int64).reshape(-1, 3),
-        tie_spans=np.array([ranges[block.relation] for block in leaders], np.int64).reshape(-1, 2),
+        tie_spans=np.array([ranges[marginal.relation] for marginal in leaders], np.int64).reshape(
+            -1, 2
+        ),
         weights=weights[[family[0] for family in families]],
         members=np.cumsum([0, *map(len, families)], dtype=np.int64),
         group_spans=np.array(group_spans, np.int64).reshape(-1, 2),

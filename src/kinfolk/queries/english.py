@@ -25,13 +25,13 @@ def describe(schema: Schema, query: Query) -> str:
     Share of households with cars = no vehicle that contain at least one person who is female and \
 aged 35 to 44
     """
-    block = query.block
-    group_end = len(block.group)
-    own_end = group_end + len(block.individual)
-    home = _group_part(schema, block.group, query.codes[:group_end])
-    own = _phrases(schema, block.individual, query.codes[group_end:own_end])
+    marginal = query.marginal
+    group_end = len(marginal.group)
+    own_end = group_end + len(marginal.individual)
+    home = _group_part(schema, marginal.group, query.codes[:group_end])
+    own = _phrases(schema, marginal.individual, query.codes[group_end:own_end])
     groups, people = _group_noun(schema), _plural(singular(schema.individual.table))
-    if block.level == "group":
+    if marginal.level == "group":
         text = f"Share of {groups}{home}"
         if own:
             text += f" that contain at least one {singular(schema.individual.table)} {_who(own, 1)}"
@@ -39,12 +39,12 @@ aged 35 to 44
     text = f"Share of {people}"
     if own:
         text += f" {_who(own, 2)}"
-    if block.relation is not None:
-        relative = _phrases(schema, block.relative, query.codes[own_end:])
+    if marginal.relation is not None:
+        relative = _phrases(schema, marginal.relative, query.codes[own_end:])
         joint = " and" if own else " who"
-        text += f"{joint} {_relation_phrase(block.relation)} {_who(relative, 1)}"
+        text += f"{joint} {_relation_phrase(marginal.relation)} {_who(relative, 1)}"
     if home:
-        comma = "," if own or block.relation else ""
+        comma = "," if own or marginal.relation else ""
         text += f"{comma} in {groups}{home}"
     return text
 

@@ -1,9 +1,9 @@
 """The compiled counting loop.
 
-Blocks that share their individual and relative parts form a family: who counts in which cell is
-worked out once for all of them, as a list of entries, and only the group part differs from block to
-block. Threads take whole families, so each part of the counts has one writer and the result does
-not depend on their number. Tiles of whole groups keep the lists in the processor's cache.
+Marginals that share their individual and relative parts form a family: who counts in which cell is
+worked out once for all of them, as a list of entries, and only the group part differs between them.
+Threads take whole families, so each part of the counts has one writer and the result does not
+depend on their number. Tiles of whole groups keep the lists in the processor's cache.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ class Families(NamedTuple):
     weights: Ints
     """(families, sizes + 1) what a group of each size adds."""
     members: Ints
-    """(families + 1,) where the family's blocks begin."""
+    """(families + 1,) where the family's marginals begin."""
     group_spans: Ints
-    """(blocks, 2) the group part of `attributes`."""
+    """(marginals, 2) the group part of `attributes`."""
     starts: Ints
-    """(blocks,) where the block's counts begin."""
+    """(marginals,) where the marginal's counts begin."""
     attributes: Ints
     sizes: Ints
     """Positions and categories of the attributes of all parts, end to end."""
@@ -206,7 +206,7 @@ def _room(offsets: Ints, level: Ints, spans: Ints, tie_spans: Ints, sizes: Ints)
 
 @numba.njit(cache=True, nogil=True, parallel=True)
 def count_families(groups: Groups, families: Families, workers: int, counts: Ints) -> None:
-    """Add every group's contribution to every block.
+    """Add every group's contribution to every marginal.
 
     workers: how many threads share the families.
     counts: (queries,) the result is added here.
@@ -285,13 +285,13 @@ def count_families(groups: Groups, families: Families, workers: int, counts: Int
                     # Without an individual part, one entry stands for all members.
                     everybody = size if first == last and level[family] == INDIVIDUAL else 1
                     amount[g] = weights[family, size] * everybody
-                for block in range(members[family], members[family + 1]):
-                    opening, closing = group_spans[block]
+                for marginal in range(members[family], members[family + 1]):
+                    opening, closing = group_spans[marginal]
                     _cells(
                         group_codes, start, stop, attributes, sizes, opening, closing, group_cell
                     )
                     for g in range(stop - start):
-                        here[g] = starts[block] + np.int64(group_cell[g]) * inner
+                        here[g] = starts[marginal] + np.int64(group_cell[g]) * inner
                     for entry in range(entries):
                         g = entry_group[entry]
                         # An unsigned index spares a test for negative ones.

@@ -5,43 +5,43 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kinfolk.queries.workload import FAMILIES, Block
+from kinfolk.queries.workload import FAMILIES, Marginal
 from kinfolk.schema import Schema
 from kinfolk.schema.names import AttributeNames
 
 PARTS = ("group", "individual", "relative")
 
 
-def describe_block(schema: Schema, block: Block) -> dict[str, Any]:
+def describe_marginal(schema: Schema, marginal: Marginal) -> dict[str, Any]:
     """A marginal in words: its level, and the names of its attributes.
 
     >>> from kinfolk.datasets import load_schema
     >>> from kinfolk.queries.workload import Workload
     >>> schema = load_schema("acs-red")
-    >>> block = Workload.of(schema, k=2, attributes=["FARM", "SEX"]).blocks[0]
-    >>> describe_block(schema, block)
+    >>> marginal = Workload.of(schema, k=2, attributes=["FARM", "SEX"]).marginals[0]
+    >>> describe_marginal(schema, marginal)
     {'level': 'group', 'group': ['FARM'], 'individual': ['SEX']}
-    >>> block_from(schema, describe_block(schema, block)) == block
+    >>> marginal_from(schema, describe_marginal(schema, marginal)) == marginal
     True
     """
     # Attributes that both tables have are told apart by the part they stand in.
     own = [*schema.group_attributes, schema.count]
     members = list(schema.individual_attributes)
     named = {
-        "group": [own[position] for position in block.group],
-        "individual": [members[position] for position in block.individual],
-        "relative": [members[position] for position in block.relative],
+        "group": [own[position] for position in marginal.group],
+        "individual": [members[position] for position in marginal.individual],
+        "relative": [members[position] for position in marginal.relative],
     }
-    relation = {} if block.relation is None else {"relation": block.relation}
+    relation = {} if marginal.relation is None else {"relation": marginal.relation}
     return {
-        "level": block.level,
+        "level": marginal.level,
         **relation,
         **{part: names for part, names in named.items() if names},
     }
 
 
-def block_from(schema: Schema, described: Mapping[str, Any]) -> Block:
-    """The marginal that `describe_block` wrote down; LookupError or ValueError where there is none.
+def marginal_from(schema: Schema, described: Mapping[str, Any]) -> Marginal:
+    """The marginal that `describe_marginal` wrote down; LookupError or ValueError if there is none.
 
     Its weight in the workload is not written down, and is one.
     """
@@ -63,7 +63,7 @@ def block_from(schema: Schema, described: Mapping[str, Any]) -> Block:
     first = named.first_individual
     sizes = [named.size(p) for p in parts["group"]]
     sizes += [named.size(first + p) for p in (*parts["individual"], *parts["relative"])]
-    return Block(
+    return Marginal(
         level=level,
         relation=relation,
         group=parts["group"],

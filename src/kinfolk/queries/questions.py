@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from kinfolk.queries.english import describe
-from kinfolk.queries.workload import Block, Query
+from kinfolk.queries.workload import Marginal, Query
 from kinfolk.schema import Attribute, Categorical, Numeric, Schema, WorkloadSpec
 from kinfolk.schema.attributes import MISSING_LABEL
 
@@ -18,7 +18,7 @@ Conditions = Mapping[int, Codes]
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """Whose share is asked for. Levels and positions are those of a `Block`.
+    """Whose share is asked for. Levels and positions are those of a `Marginal`.
 
     >>> from kinfolk.datasets import load_schema
     >>> schema = load_schema("detroit")
@@ -73,7 +73,7 @@ is aged 65 to 120
             workload=WorkloadSpec(k=1),
         )
         parts = (self.group, self.individual, self.relative)
-        block = Block(
+        marginal = Marginal(
             level=self.level,
             relation=self.relation,
             group=tuple(self.group),
@@ -84,7 +84,7 @@ is aged 65 to 120
         # A relative's condition on an attribute comes after the person's own.
         told_codes = [0] * (len(self.group) + len(self.individual))
         told_codes += [len(set(texts["individual", position])) - 1 for position in self.relative]
-        return describe(told, Query(block=block, codes=tuple(told_codes)))
+        return describe(told, Query(marginal=marginal, codes=tuple(told_codes)))
 
 
 def sizes_of(schema: Schema) -> Categorical:

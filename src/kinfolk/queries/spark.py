@@ -161,7 +161,7 @@ def _cells(
 
     schema = workload.schema
     task = Task(
-        schema=schema.to_yaml(), blocks=workload.blocks, weights=weights, redact=redacting()
+        schema=schema.to_yaml(), marginals=workload.marginals, weights=weights, redact=redacting()
     )
     rows = _wide(schema, frames)
     if schema.group is not None:

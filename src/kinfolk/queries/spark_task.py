@@ -21,7 +21,7 @@ from kinfolk.data.encoded import Cleaning
 from kinfolk.data.tables import Source
 from kinfolk.errors import DataError, redacted
 from kinfolk.queries.counting import Counter
-from kinfolk.queries.workload import Block, Workload
+from kinfolk.queries.workload import Marginal, Workload
 from kinfolk.schema import Schema
 
 CHUNK = 200_000
@@ -44,7 +44,7 @@ class Task:
 
     schema: str
     """As YAML."""
-    blocks: tuple[Block, ...]
+    marginals: tuple[Marginal, ...]
     weights: npt.NDArray[np.int64] | None
     redact: bool = False
     """Whether messages hide what is in the data, as they do where the task was made."""
@@ -57,7 +57,7 @@ class Task:
         threads = context.cpus() if context is not None else 1
         numba.set_num_threads(max(1, min(threads, numba.config.NUMBA_NUM_THREADS)))
         schema = Schema.from_text(self.schema)
-        counter = Counter(Workload(schema=schema, blocks=self.blocks), weights=self.weights)
+        counter = Counter(Workload(schema=schema, marginals=self.marginals), weights=self.weights)
         rest = iter(batches)
         for rows in _whole_groups(rest):
             try:

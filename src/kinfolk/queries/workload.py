@@ -1,8 +1,8 @@
-"""The workload: blocks of integer cells, one block per marginal.
+"""The workload: marginals of integer cells, laid end to end.
 
-A block names a set of attributes at one level; its cells are all combinations of their values, in
-mixed radix with the last attribute fastest. A million queries are a few hundred blocks, so a
-workload costs kilobytes; query number i is cell i - offset of the block that holds it.
+A marginal names a set of attributes at one level; its cells are all combinations of their values,
+in mixed radix with the last attribute fastest. A million queries are a few hundred marginals, so a
+workload costs kilobytes; query number i is cell i - offset of the marginal that holds it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FAMILIES = {"group": "Q_G", "individual": "Q_I", "relation": "Q_R"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Block:
+class Marginal:
     """One marginal: all queries over one set of attributes at one level.
 
     group level       share of groups with the group part that contain somebody with the other part
@@ -47,11 +47,11 @@ class Block:
     shape: tuple[int, ...]
     """Categories per attribute: group, then individual, then relative."""
     weight: float = 1.0
-    """How much the block's errors matter; chosen by the user, public."""
+    """How much the marginal's errors matter; chosen by the user, public."""
 
     @cached_property
     def cells(self) -> int:
-        """The number of queries in the block."""
+        """The number of queries in the marginal."""
         return math.prod(self.shape)
 
     @property
@@ -73,16 +73,16 @@ class Block:
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
-    """One query: a block and a cell of it."""
+    """One query: a marginal and a cell of it."""
 
-    block: Block
+    marginal: Marginal
     codes: tuple[int, ...]
-    """The category of each of the block's attributes."""
+    """The category of each of the marginal's attributes."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Workload:
-    """Blocks laid end to end in one vector of answers.
+    """Marginals laid end to end in one vector of answers.
 
     >>> from kinfolk.datasets import load_schema
     >>> workload = Workload.of(load_schema("acs-red"))
@@ -91,7 +91,7 @@ class Workload:
     """
 
     schema: Schema
-    blocks: tuple[Block, ...]
+    marginals: tuple[Marginal, ...]
 
     @classmethod
     def of(
@@ -124,7 +124,7 @@ class Workload:
                 f"k = {order}, but there are {len(positions)} attributes to choose from. "
                 f"Use k from 1 to {len(positions)}."
             )
-        blocks: list[Block] = []
+        marginals: list[Marginal] = []
         for level in chosen_levels:
             weight = float(spec.weights.get(level, 1.0))
             for relation in schema.relations if level == "relation" else (None,):
@@ -132,18 +132,18 @@ class Workload:
                     parts = _split_sets(level, names, list(listed))
                 else:
                     parts = _parts(level, names, positions, order)
-                blocks += [_block(names, level, relation, part, weight) for part in parts]
-        if not blocks:
+                marginals += [_block(names, level, relation, part, weight) for part in parts]
+        if not marginals:
             raise KinfolkError(
                 "the workload is empty: no query fits the levels and attributes. "
                 "A relation query needs an individual attribute."
             )
-        return cls(schema=schema, blocks=tuple(blocks))
+        return cls(schema=schema, marginals=tuple(marginals))
 
     @cached_property
     def offsets(self) -> tuple[int, ...]:
-        """Where each block begins in the vector of answers; the last entry is its length."""
-        return (0, *itertools.accumulate(block.cells for block in self.blocks))
+        """Where each marginal begins in the vector of answers; the last entry is its length."""
+        return (0, *itertools.accumulate(marginal.cells for marginal in self.marginals))
 
     @property
     def size(self) -> int:
@@ -153,18 +153,18 @@ class Workload:
     def count(self, level: str, relation: str | None = None) -> int:
         """The number of queries of a level, or of one of its relations."""
         return sum(
-            block.cells
-            for block in self.blocks
-            if block.level == level and relation in (None, block.relation)
+            marginal.cells
+            for marginal in self.marginals
+            if marginal.level == level and relation in (None, marginal.relation)
         )
 
-    def slices(self) -> Iterator[tuple[Block, slice]]:
-        """Every block with its place in the vector of answers."""
-        for block, start in zip(self.blocks, self.offsets, strict=False):
-            yield block, slice(start, start + block.cells)
+    def slices(self) -> Iterator[tuple[Marginal, slice]]:
+        """Every marginal with its place in the vector of answers."""
+        for marginal, start in zip(self.marginals, self.offsets, strict=False):
+            yield marginal, slice(start, start + marginal.cells)
 
-    def block_of(self, index: int) -> int:
-        """The position of the block that holds query number `index`."""
+    def marginal_of(self, index: int) -> int:
+        """The position of the marginal that holds query number `index`."""
         if not 0 <= index < self.size:
             raise KinfolkError(f"query {index}: there are queries 0 to {self.size - 1}.")
         return bisect_right(self.offsets, index) - 1
@@ -176,27 +176,28 @@ class Workload:
         >>> Workload.of(load_schema("acs-red")).query(1).codes
         (0, 0, 1)
         """
-        position = self.block_of(index)
-        block, rest = self.blocks[position], index - self.offsets[position]
+        position = self.marginal_of(index)
+        marginal, rest = self.marginals[position], index - self.offsets[position]
         codes: list[int] = []
-        for size in reversed(block.shape):
+        for size in reversed(marginal.shape):
             rest, code = divmod(rest, size)
             codes.append(code)
-        return Query(block=block, codes=tuple(reversed(codes)))
+        return Query(marginal=marginal, codes=tuple(reversed(codes)))
 
     def index(self, query: Query) -> int:
         """The number of a query; undoes `query`."""
         cell = 0
-        for size, code in zip(query.block.shape, query.codes, strict=True):
+        for size, code in zip(query.marginal.shape, query.codes, strict=True):
             cell = cell * size + code
-        return self.offsets[self.blocks.index(query.block)] + cell
+        return self.offsets[self.marginals.index(query.marginal)] + cell
 
     def __repr__(self) -> str:
         parts = [f"{self.count(level):,} {level}" for level in LEVELS if self.count(level)]
-        return f"Workload({self.size:,} queries in {len(self.blocks):,} blocks: {', '.join(parts)})"
+        number = len(self.marginals)
+        return f"Workload({self.size:,} queries in {number:,} marginals: {', '.join(parts)})"
 
     def _repr_html_(self) -> str:
-        families = [(block.level, block.relation) for block in self.blocks]
+        families = [(marginal.level, marginal.relation) for marginal in self.marginals]
         rows = [
             [
                 " ".join(filter(None, (FAMILIES[level], relation))),
@@ -205,7 +206,7 @@ class Workload:
             ]
             for level, relation in dict.fromkeys(families)
         ]
-        rows.append(["all", f"{len(self.blocks):,}", f"{self.size:,}"])
+        rows.append(["all", f"{len(self.marginals):,}", f"{self.size:,}"])
         return show("Workload", rows, headings=["", "marginals", "queries"])
 
 
@@ -252,10 +253,10 @@ def _split_sets(
 
 def _block(
     names: AttributeNames, level: str, relation: str | None, part: Part, weight: float
-) -> Block:
+) -> Marginal:
     own, relative = part
     first = names.first_individual
-    return Block(
+    return Marginal(
         level=level,
         relation=relation,
         group=tuple(p for p in own if p < first),

@@ -120,8 +120,10 @@ def _of_groups(asked: Asked, schema: Schema) -> npt.NDArray[np.bool_]:
     if any(part.schema != schema for part in parts):
         raise KinfolkError("what is asked is for another schema than the model's.")
     if isinstance(asked, Workload):
-        blocks = asked.blocks
-        return np.repeat([one.level == "group" for one in blocks], [one.cells for one in blocks])
+        marginals = asked.marginals
+        return np.repeat(
+            [one.level == "group" for one in marginals], [one.cells for one in marginals]
+        )
     return np.array([question.level == "group" for question in asked], np.bool_)
 
 

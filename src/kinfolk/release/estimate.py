@@ -107,17 +107,17 @@ def _families(
 ) -> tuple[Family, ...]:
     sigmas = _sigmas(workload, method, guarantee, groups=groups, people=people)
     found: list[Family] = []
-    for level, relation in dict.fromkeys((b.level, b.relation) for b in workload.blocks):
-        blocks = [
+    for level, relation in dict.fromkeys((b.level, b.relation) for b in workload.marginals):
+        marginals = [
             index
-            for index, block in enumerate(workload.blocks)
-            if (block.level, block.relation) == (level, relation)
+            for index, marginal in enumerate(workload.marginals)
+            if (marginal.level, marginal.relation) == (level, relation)
         ]
-        of_blocks = [sigma for index in blocks if (sigma := sigmas[index]) is not None]
+        of_blocks = [sigma for index in marginals if (sigma := sigmas[index]) is not None]
         found.append(
             Family(
                 name=FAMILIES[level] + (f" {relation}" if relation else ""),
-                marginals=len(blocks),
+                marginals=len(marginals),
                 queries=workload.count(level, relation),
                 noise=(min(of_blocks), max(of_blocks)) if of_blocks else None,
                 total=groups if level == "group" else people,
@@ -129,7 +129,7 @@ def _families(
 def _sigmas(
     workload: Workload, method: Method, guarantee: Guarantee, *, groups: int, people: int
 ) -> list[float | None]:
-    """For each block, the noise of a measurement as the method plans it, if it does."""
+    """For each marginal, the noise of a measurement as the method plans it, if it does."""
     asked = method.asks(workload)
     view = PublicView.of(
         asked, guarantee, size_weighted=method.size_weighted, groups=groups, people=people
@@ -137,10 +137,12 @@ def _sigmas(
     if isinstance(method, Marginals):
         levels: dict[str, float] = {}
         for one in allocate_budget(view).values():
-            bought = {asked.blocks[at].level for at in one.blocks if at < len(workload.blocks)}
+            bought = {
+                asked.marginals[at].level for at in one.marginals if at < len(workload.marginals)
+            }
             levels |= dict.fromkeys(bought, one.sigma(view))
-        return [levels.get(block.level) for block in workload.blocks]
+        return [levels.get(marginal.level) for marginal in workload.marginals]
     rho = next((step.rho for step in method.steps(view) if step.key.startswith("measure ")), None)
     if rho is None:
-        return [None] * len(workload.blocks)
+        return [None] * len(workload.marginals)
     return [view.measure_query(start, rho=rho).mechanism.noise for start in workload.offsets[:-1]]

@@ -1,4 +1,4 @@
-"""What a block asks, as factors: of the group and the person who asks, and of the members.
+"""What a marginal asks, as factors: of the group and the person who asks, and of the members.
 
 Let f_j be the chance that a member drawn from slot j has the attributes in question. A *feature* is
 the chance that at least one of several members has them: 1 - prod_j (1 - f_j)^n_j, where n_j of
@@ -23,7 +23,7 @@ import numpy as np
 
 from kinfolk.models.layout import Ints, Layout
 from kinfolk.queries.ties import ties
-from kinfolk.queries.workload import Block
+from kinfolk.queries.workload import Marginal
 
 Attributes = tuple[int, ...]
 """Attributes by position."""
@@ -53,8 +53,8 @@ class MemberFactor(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FactoredBlock:
-    """A block as a matrix: left cells by sizes and member cells."""
+class FactoredMarginal:
+    """A marginal as a matrix: left cells by sizes and member cells."""
 
     group: Attributes
     """Of the left factor: the group's attributes, without the size,"""
@@ -66,47 +66,47 @@ class FactoredBlock:
     sizes: tuple[int | None, ...]
     """Group sizes that are told apart, or None: all of them together."""
     start: int
-    """Where the block begins in the vector of answers."""
+    """Where the marginal begins in the vector of answers."""
     shape: tuple[int, int, int, int]
     """Cells in the order of answers: of the group, sizes, of the person who asks, of members."""
 
     @classmethod
     def of(
-        cls, layout: Layout, block: Block, weights: Ints | None, start: int = 0
-    ) -> FactoredBlock:
-        """Take a block apart. weights: (sizes + 1,) what a group of each size counts for.
+        cls, layout: Layout, marginal: Marginal, weights: Ints | None, start: int = 0
+    ) -> FactoredMarginal:
+        """Take a marginal apart. weights: (sizes + 1,) what a group of each size counts for.
 
         >>> from kinfolk.datasets import load_schema
         >>> from kinfolk.queries.workload import Workload
         >>> workload = Workload.of(load_schema("acs-red"), sets=[["METRO", "COUNT", "SEX", "AGE"]])
         >>> layout = Layout.of(workload.schema)
-        >>> factored = FactoredBlock.of(layout, workload.blocks[0], None)
+        >>> factored = FactoredMarginal.of(layout, workload.marginals[0], None)
         >>> factored.members, factored.sizes, factored.group, factored.own
         ((0, 1), (1, 2, 3), (0,), ())
         """
         schema = layout.schema
         size = len(schema.group_attributes)
-        related = block.level == "relation"
-        sizes = tuple(schema.sizes) if size in block.group else (None,)
+        related = marginal.level == "relation"
+        sizes = tuple(schema.sizes) if size in marginal.group else (None,)
         return cls(
-            group=tuple(position for position in block.group if position != size),
-            own=block.individual if related else (),
-            members=block.relative if related else block.individual,
+            group=tuple(position for position in marginal.group if position != size),
+            own=marginal.individual if related else (),
+            members=marginal.relative if related else marginal.individual,
             factor=MemberFactor(
-                level=block.level,
-                relation=block.relation,
+                level=marginal.level,
+                relation=marginal.relation,
                 weights=(1,) * (schema.size_limit + 1)
                 if weights is None
                 else tuple(weights.tolist()),
-                split=related and bool(block.individual),
+                split=related and bool(marginal.individual),
             ),
             sizes=sizes,
             start=start,
             shape=(
-                block.group_cells // len(sizes),
+                marginal.group_cells // len(sizes),
                 len(sizes),
-                block.individual_cells if related else 1,
-                block.relative_cells if related else block.individual_cells,
+                marginal.individual_cells if related else 1,
+                marginal.relative_cells if related else marginal.individual_cells,
             ),
         )
 

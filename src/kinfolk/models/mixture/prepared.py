@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from kinfolk.models.layout import Floats, Ints, Layout
 from kinfolk.models.mixture._kernel import TILE, Tile, sweep
-from kinfolk.models.mixture.factors import FactoredBlock, Factors, Programs
-from kinfolk.models.mixture.schedule import Work, schedule_blocks, schedule_queries
+from kinfolk.models.mixture.factors import FactoredMarginal, Factors, Programs
+from kinfolk.models.mixture.schedule import Work, schedule_marginals, schedule_queries
 from kinfolk.queries.workload import Workload
 
 Answers = npt.NDArray[np.float64]
@@ -43,7 +43,7 @@ class Prepared:
     (2666,)
     >>> prepared.vjp(table, np.ones(prepared.size)).shape
     (39, 10)
-    >>> Prepared.of(layout, workload, blocks=[3, 5]).answers(table).shape
+    >>> Prepared.of(layout, workload, marginals=[3, 5]).answers(table).shape
     (60,)
     >>> Prepared.of_queries(layout, workload, [5, 2000, 17]).answers(table).shape
     (3,)
@@ -62,28 +62,28 @@ class Prepared:
         workload: Workload,
         *,
         weights: npt.NDArray[np.int64] | None = None,
-        blocks: Sequence[int] | None = None,
+        marginals: Sequence[int] | None = None,
         factors: Factors | None = None,
     ) -> Prepared:
-        """Prepare a workload, or the blocks of it at the given positions, laid end to end.
+        """Prepare a workload, or the marginals of it at the given positions, laid end to end.
 
-        `weights` says what a group of each size counts for, (blocks of the workload, sizes + 1).
-        `factors` is what several batches of blocks share; without it they find out on their own.
+        `weights` says what a group of each size counts for, (marginals of the workload, sizes + 1).
+        `factors` is what several batches of marginals share; without it they find out on their own.
         """
         _check(layout, workload, weights)
         factors = Factors(layout) if factors is None else factors
-        chosen = range(len(workload.blocks)) if blocks is None else blocks
-        own = [workload.blocks[at] for at in chosen]
-        starts = accumulate((block.cells for block in own), initial=0)
+        chosen = range(len(workload.marginals)) if marginals is None else marginals
+        own = [workload.marginals[at] for at in chosen]
+        starts = accumulate((marginal.cells for marginal in own), initial=0)
         asked = [
-            FactoredBlock.of(layout, block, None if weights is None else weights[at], start)
-            for at, block, start in zip(chosen, own, starts, strict=False)
+            FactoredMarginal.of(layout, marginal, None if weights is None else weights[at], start)
+            for at, marginal, start in zip(chosen, own, starts, strict=False)
         ]
-        work = schedule_blocks(layout, factors, asked)
-        people = np.array([block.level != "group" for block in own], np.bool_)
+        work = schedule_marginals(layout, factors, asked)
+        people = np.array([marginal.level != "group" for marginal in own], np.bool_)
         return cls(
             layout=layout,
-            per_person=np.repeat(people, [block.cells for block in own]),
+            per_person=np.repeat(people, [marginal.cells for marginal in own]),
             _programs=factors.programs(),
             _work=work,
         )
@@ -101,13 +101,13 @@ class Prepared:
         _check(layout, workload, weights)
         factors = Factors(layout)
         asked = [
-            (workload.query(one), None if weights is None else weights[workload.block_of(one)])
+            (workload.query(one), None if weights is None else weights[workload.marginal_of(one)])
             for one in queries
         ]
         work = schedule_queries(layout, factors, asked)
         return cls(
             layout=layout,
-            per_person=np.array([query.block.level != "group" for query, _ in asked], np.bool_),
+            per_person=np.array([query.marginal.level != "group" for query, _ in asked], np.bool_),
             _programs=factors.programs(),
             _work=(work,),
         )
@@ -243,7 +243,7 @@ def _check(layout: Layout, workload: Workload, weights: Ints | None) -> None:
     """A workload and weights must fit the layout, and weights be whole numbers."""
     if workload.schema is not layout.schema and workload.schema != layout.schema:
         raise ValueError("the workload is of another schema than the layout")
-    shape = (len(workload.blocks), layout.schema.size_limit + 1)
+    shape = (len(workload.marginals), layout.schema.size_limit + 1)
     if weights is not None and (weights.shape != shape or weights.dtype.kind not in "iu"):
         got = f"{weights.shape} of {weights.dtype}"
         raise ValueError(f"weights have shape {got}, expected {shape} of whole numbers")

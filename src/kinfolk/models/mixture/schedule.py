@@ -1,6 +1,6 @@
 """Queries in an order that shares work, in portions that need little room.
 
-Every block is a matrix: left cells by member cells (sizes, then the members' attributes). Blocks
+Every marginal is a matrix: left cells by member cells (sizes, then the members' attributes). Those
 with the same attributes of members share their member factor. Where several attribute sets have the
 same list of left parts, their matrices stand side by side in one *region*, and are worked out as
 one product of matrices.
@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk.models.layout import Ints, Layout
-from kinfolk.models.mixture.factors import Attributes, FactoredBlock, Factors, ints, starts
+from kinfolk.models.mixture.factors import Attributes, FactoredMarginal, Factors, ints, starts
 from kinfolk.queries.workload import Query
 
 STORED = 2048
@@ -76,14 +76,14 @@ class Work(NamedTuple):
 
 @dataclass(frozen=True)
 class _Shared:
-    """Blocks with the same attributes of members, and the same factor and sizes."""
+    """Marginals with the same attributes of members, and the same factor and sizes."""
 
-    blocks: tuple[FactoredBlock, ...]
+    marginals: tuple[FactoredMarginal, ...]
     askers: tuple[int, ...]
 
     @cached_property
     def lefts(self) -> tuple[tuple[Attributes, Attributes], ...]:
-        return tuple((block.group, block.own) for block in self.blocks)
+        return tuple((marginal.group, marginal.own) for marginal in self.marginals)
 
     @cached_property
     def region(self) -> object:
@@ -92,7 +92,7 @@ class _Shared:
 
     @property
     def sizes(self) -> tuple[int | None, ...]:
-        return self.blocks[0].sizes
+        return self.marginals[0].sizes
 
     @cached_property
     def stored(self) -> int:
@@ -102,21 +102,21 @@ class _Shared:
     @cached_property
     def results(self) -> int:
         """How many results there are per cell."""
-        return len(self.sizes) * sum(block.left_cells for block in self.blocks)
+        return len(self.sizes) * sum(marginal.left_cells for marginal in self.marginals)
 
 
 _Piece = tuple[Sequence[_Shared], int, int]
 """All that is asked of one attribute set, for a range of its cells."""
 
 
-def schedule_blocks(
-    layout: Layout, factors: Factors, blocks: Sequence[FactoredBlock]
+def schedule_marginals(
+    layout: Layout, factors: Factors, marginals: Sequence[FactoredMarginal]
 ) -> tuple[Work, ...]:
-    """Whole blocks, in as many portions as it takes."""
-    sets: dict[Attributes, dict[object, list[FactoredBlock]]] = {}
-    for block in blocks:
-        alike = sets.setdefault(block.members, {})
-        alike.setdefault((block.factor, block.sizes), []).append(block)
+    """Whole marginals, in as many portions as it takes."""
+    sets: dict[Attributes, dict[object, list[FactoredMarginal]]] = {}
+    for marginal in marginals:
+        alike = sets.setdefault(marginal.members, {})
+        alike.setdefault((marginal.factor, marginal.sizes), []).append(marginal)
     asked = [
         [_Shared(tuple(found), found[0].factor.askers(layout)) for found in alike.values()]
         for alike in sets.values()
@@ -134,7 +134,7 @@ def _portions(asked: Sequence[Sequence[_Shared]]) -> Iterator[list[_Piece]]:
     portion: list[_Piece] = []
     stored = results = 0
     for parts in asked:
-        each, cells = sum(part.stored for part in parts), parts[0].blocks[0].shape[-1]
+        each, cells = sum(part.stored for part in parts), parts[0].marginals[0].shape[-1]
         found = sum(part.results for part in parts)
         step = max(1, min(cells, STORED // max(1, each), RESULTS // max(1, found)))
         for low in range(0, cells, step):
@@ -154,7 +154,7 @@ def _work(layout: Layout, factors: Factors, pieces: Sequence[_Piece]) -> Work:
     regions: dict[object, _Shared] = {}
     for parts, low, high in pieces:
         for part in parts:
-            found = np.concatenate([block.places(low, high) for block in part.blocks])
+            found = np.concatenate([marginal.places(low, high) for marginal in part.marginals])
             if part.region is None:
                 sums.append(found[0])
             else:
@@ -169,20 +169,22 @@ def _work(layout: Layout, factors: Factors, pieces: Sequence[_Piece]) -> Work:
     for region, part in regions.items():
         columns = places[region].shape[1]
         stacks[region] = [(rows + at * columns, columns, place) for at in range(len(part.askers))]
-        lefts += [[block.left_rows(layout, one) for block in part.blocks] for one in part.askers]
+        lefts += [
+            [marginal.left_rows(layout, one) for marginal in part.marginals] for one in part.askers
+        ]
         rows, place = rows + len(part.askers) * columns, place + places[region].size
 
     every = [stack for found in stacks.values() for stack in found]
-    left = [block for found in lefts for block in found]
-    lengths = [np.full(len(block), block.shape[1]) for block in left]
+    left = [marginal for found in lefts for marginal in found]
+    lengths = [np.full(len(marginal), marginal.shape[1]) for marginal in left]
     firsts = {region: [row for row, *_ in found] for region, found in stacks.items()}
     targets = _targets(pieces, firsts)
     asked = [
-        tuple((part.blocks[0].factor, size) for part in parts for size in part.sizes)
+        tuple((part.marginals[0].factor, size) for part in parts for size in part.sizes)
         for parts, *_ in pieces
     ]
     offsets = layout.individual_offsets
-    members = [parts[0].blocks[0].members for parts, *_ in pieces]
+    members = [parts[0].marginals[0].members for parts, *_ in pieces]
     return Work(
         programs=ints([factors.program(one) for one in asked]),
         attribute_starts=starts(members),
@@ -200,7 +202,7 @@ def _work(layout: Layout, factors: Factors, pieces: Sequence[_Piece]) -> Work:
         stack_starts=ints([first for *_, first in every]),
         left_starts=np.cumsum([0, *(sum(map(len, found)) for found in lefts)], dtype=np.int64),
         left_row_starts=np.cumsum(np.concatenate([[0], *lengths]), dtype=np.int64),
-        left_rows=np.concatenate([ints([]), *(block.ravel() for block in left)]),
+        left_rows=np.concatenate([ints([]), *(marginal.ravel() for marginal in left)]),
         places=np.concatenate([*sums, *(matrix.ravel() for matrix in places.values())]),
     )
 
@@ -240,17 +242,17 @@ def schedule_queries(
     members: list[list[int]] = []
     lefts: list[list[list[int]]] = []
     for query, weights in queries:
-        block = FactoredBlock.of(layout, query.block, weights)
+        marginal = FactoredMarginal.of(layout, query.marginal, weights)
         codes = iter(query.codes)
-        left = [layout.group_start + group[at] + next(codes) for at in block.group]
-        size = None if block.sizes == (None,) else block.sizes[next(codes)]
-        own = [first + individual[at] + next(codes) for at in block.own]
-        members.append([first + individual[at] + next(codes) for at in block.members])
-        programs.append(factors.program(((block.factor, size),)))
+        left = [layout.group_start + group[at] + next(codes) for at in marginal.group]
+        size = None if marginal.sizes == (None,) else marginal.sizes[next(codes)]
+        own = [first + individual[at] + next(codes) for at in marginal.own]
+        members.append([first + individual[at] + next(codes) for at in marginal.members])
+        programs.append(factors.program(((marginal.factor, size),)))
         lefts.append(
             [
                 [*left, *(row + max(0, asker) * layout.slot_rows for row in own)]
-                for asker in block.factor.askers(layout)
+                for asker in marginal.factor.askers(layout)
             ]
         )
     cells = [rows for found in lefts for rows in found]
