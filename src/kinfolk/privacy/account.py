@@ -93,9 +93,9 @@ class Allotment:
         return [spend for spend in self.spends if spend.number not in released]
 
     @property
-    def learnt(self) -> Fraction:
-        """What was spent on values that were released."""
-        return sum((one.spend.rho for one in self.releases.values()), Fraction(0))
+    def identity(self) -> dict[str, Any]:
+        """What a run must have in common with it to be the same release."""
+        return {**self.guarantee.describe(), "private": self.private, **self.run}
 
     def next_spend(self, key: str, mechanism: Mechanism, bought: Mapping[str, Any]) -> Spend:
         """The debit that buying something now would make."""

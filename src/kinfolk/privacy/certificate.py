@@ -25,9 +25,10 @@ from kinfolk.privacy.account import Account, Allotment, account_from
 from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.amounts import to_text
 from kinfolk.privacy.chain import Head, read_chain
+from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.paper import unprotected
 from kinfolk.privacy.unit import Neighbours, Unit, Wording, dropped
-from kinfolk.privacy.view import GROUPS, PEOPLE
+from kinfolk.privacy.view import GROUPS, PEOPLE, TOTALS
 from kinfolk.schema import Schema
 
 FORMAT = "kinfolk certificate 2"
@@ -64,7 +65,6 @@ def certificate_of(
     unreleased = {spend.number for spend in own.unreleased}
     run = dict(own.run)
     totals = _totals(own, run)
-    units = totals.get(GROUPS if guarantee.unit is Unit.GROUP else PEOPLE)
     stated = {
         "format": FORMAT,
         "private": own.private,
@@ -74,7 +74,7 @@ def certificate_of(
         "delta": guarantee.delta,
         "rho": to_text(guarantee.rho),
         "accounting": guarantee.accounting.value,
-        "warnings": list(guarantee.warnings(units)),
+        "warnings": warnings_of(guarantee, totals),
         "totals": totals,
         "complete": own.closed,
         "spent": to_text(own.spent),
@@ -107,6 +107,11 @@ def certificate_of(
     return Certificate(stated)
 
 
+def warnings_of(guarantee: Guarantee, totals: Mapping[str, int]) -> list[str]:
+    """What makes a promise weaker than it looks, given how many there are of its unit."""
+    return list(guarantee.warnings(totals.get(GROUPS if guarantee.unit is Unit.GROUP else PEOPLE)))
+
+
 def wording_of(schema: Schema, neighbours: Neighbours, accounting: Accounting) -> dict[str, Any]:
     """Whom a certificate says it protects, against what; from the schema and nothing else."""
     paper = accounting is Accounting.PAPER
@@ -132,7 +137,7 @@ def wording_of(schema: Schema, neighbours: Neighbours, accounting: Accounting) -
 
 def _totals(own: Allotment, run: dict[str, Any]) -> dict[str, int]:
     """The numbers of groups and people: public ones, or as they were released."""
-    totals = {name: run.pop(name) for name in (GROUPS, PEOPLE, "groups_read") if name in run}
+    totals = {name: run.pop(name) for name in TOTALS if name in run}
     for one in own.releases.values():
         name = one.spend.bought.get("total")
         if name in (GROUPS, PEOPLE):

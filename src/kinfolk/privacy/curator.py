@@ -11,7 +11,7 @@ import hashlib
 import hmac
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
@@ -25,7 +25,6 @@ from kinfolk.data.tables import TableLike
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy.account import Account, Allotment, Released
 from kinfolk.privacy.chain import Head
-from kinfolk.privacy.charges import Charges
 from kinfolk.privacy.gaussian import measure
 from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.ledger import Ledger
@@ -34,7 +33,7 @@ from kinfolk.privacy.opendp_bridge import opendp
 from kinfolk.privacy.randomness import Randomness
 from kinfolk.privacy.selection import select
 from kinfolk.privacy.sensitivity import workload_weights
-from kinfolk.privacy.view import GROUPS, PEOPLE, PublicView, Purchase, public_totals
+from kinfolk.privacy.view import GROUPS, PEOPLE, TOTALS, PublicView, Purchase, public_totals
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.naming import describe_marginal
 from kinfolk.queries.streaming import count_files
@@ -89,18 +88,12 @@ class Curator:
             raise KinfolkError("a weight is below 0. Use the weights of `workload_weights`.")
         schema = counter.workload.schema
         kept, people, read = public_totals(schema, guarantee.neighbours)
-        self.view = PublicView(
-            workload=counter.workload,
-            guarantee=guarantee,
-            weights=counter.weights,
-            charges=Charges(
-                counter.workload, guarantee.neighbours, guarantee.accounting,
-                weights=counter.weights,
-            ),
+        self.view = replace(
+            PublicView.weighted(counter.workload, guarantee, counter.weights),
             groups=counter.groups if kept else None,
             people=counter.people if people else None,
             groups_read=max(counter.cleaning.groups_read, counter.groups) if read else None,
-        )  # fmt: skip
+        )
         """What is public about it: what can be bought, and for how much."""
         self.__counts = counter.counts
         self.__totals = np.array([counter.groups, counter.people], np.int64)
@@ -369,11 +362,7 @@ def _identity(view: PublicView) -> dict[str, Any]:
         "workload": workload_digest(view),
         "queries": view.workload.size,
         "domain": schema.domain,
-        **{
-            name: number
-            for name in ("groups", "people", "groups_read")
-            if (number := getattr(view, name)) is not None
-        },
+        **{name: number for name in TOTALS if (number := getattr(view, name)) is not None},
     }
 
 

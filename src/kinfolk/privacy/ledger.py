@@ -273,13 +273,12 @@ class Ledger:
     ) -> Allotment:
         """The part of the budget that is this release's: an old one that fits, or a new one."""
         old = self._account.allotments
-        if old and (resume or not self._account.shared):
-            wanted = {**guarantee.describe(), "private": private, **run}
-            for one in reversed(old):
-                if {**one.guarantee.describe(), "private": one.private, **one.run} == wanted:
-                    return one
-            self._refuse(old[-1], wanted)
         own = Allotment(number=len(old) + 1, guarantee=guarantee, private=private, run=run)
+        if old and (resume or not self._account.shared):
+            for one in reversed(old):
+                if one.identity == own.identity:
+                    return one
+            self._refuse(old[-1].identity, own.identity)
         self._account.check_opening(guarantee)
         if private != self._account.private:
             raise KinfolkError(
@@ -298,9 +297,8 @@ class Ledger:
         self._account.open(own)
         return own
 
-    def _refuse(self, old: Allotment, wanted: Mapping[str, Any]) -> NoReturn:
+    def _refuse(self, begun: Mapping[str, Any], wanted: Mapping[str, Any]) -> NoReturn:
         """Say in what a run differs from the one that was begun."""
-        begun = {**old.guarantee.describe(), "private": old.private, **old.run}
         name = next(one for one in {**begun, **wanted} if begun.get(one) != wanted.get(one))
         raise KinfolkError(
             f"{self._path.name} was begun with {name} = {begun.get(name)!r}, and this run has "

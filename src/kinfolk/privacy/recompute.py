@@ -9,11 +9,11 @@ from typing import Any
 
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy import recheck
-from kinfolk.privacy.certificate import wording_of
+from kinfolk.privacy.certificate import warnings_of, wording_of
 from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.mechanisms import Mechanism
 from kinfolk.privacy.unit import Neighbours
-from kinfolk.privacy.view import GROUPS, PEOPLE, PublicView, Purchase, public_totals
+from kinfolk.privacy.view import GROUPS, PEOPLE, TOTALS, PublicView, Purchase, public_totals
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
 
@@ -21,17 +21,14 @@ Planned = Mapping[str, Fraction]
 """What a method plans to pay for each step, by the step's name."""
 
 
-def guarantee_of(certificate: Mapping[str, Any]) -> Guarantee:
-    """The guarantee that a certificate states."""
-    return Guarantee.from_description(certificate)
-
-
 def view_of(
     certificate: Mapping[str, Any], workload: Workload, *, size_weighted: bool
 ) -> PublicView:
     """What the curator of a release could sell, by its certificate and the schema."""
     totals = certificate["totals"]
-    view = PublicView.of(workload, guarantee_of(certificate), size_weighted=size_weighted)
+    view = PublicView.of(
+        workload, Guarantee.from_description(certificate), size_weighted=size_weighted
+    )
     _, _, read = public_totals(workload.schema, view.guarantee.neighbours)
     view = replace(view, groups_read=totals.get("groups_read") if read else None)
     groups, people = totals.get(GROUPS), totals.get(PEOPLE)
@@ -73,9 +70,7 @@ def _wording(certificate: Mapping[str, Any], schema: Schema, guarantee: Guarante
     for name, value in expected.items():
         if certificate.get(name) != value:
             wrong.append(f"{name} is not what the schema and the neighbours make it")
-    totals = certificate["totals"]
-    units = totals.get(GROUPS if guarantee.neighbours is not Neighbours.IN_PLACE else PEOPLE)
-    if certificate["warnings"] != list(guarantee.warnings(units)):
+    if certificate["warnings"] != warnings_of(guarantee, certificate["totals"]):
         wrong.append("warnings are left out or added")
     return wrong
 
@@ -83,8 +78,7 @@ def _wording(certificate: Mapping[str, Any], schema: Schema, guarantee: Guarante
 def _totals(certificate: Mapping[str, Any], schema: Schema) -> list[str]:
     """The numbers of groups and people are stated where they are public, or were bought."""
     public = public_totals(schema, Neighbours(certificate["neighbours"]))
-    names = (GROUPS, PEOPLE, "groups_read")
-    expected = {name for name, known in zip(names, public, strict=True) if known}
+    expected = {name for name, known in zip(TOTALS, public, strict=True) if known}
     expected |= {
         spend["bought"]["total"]
         for spend in certificate["spends"]

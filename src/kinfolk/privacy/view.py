@@ -31,6 +31,8 @@ Ints = npt.NDArray[np.int64]
 
 GROUPS = "groups"
 PEOPLE = "people"
+TOTALS = (GROUPS, PEOPLE, "groups_read")
+"""The totals that `public_totals` tells of, in its order."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,15 +89,14 @@ class PublicView:
             if size_weighted
             else np.ones(shape, np.int64)
         )
+        view = cls.weighted(workload, guarantee, weights)
+        return replace(view, groups=groups, people=people)
+
+    @classmethod
+    def weighted(cls, workload: Workload, guarantee: Guarantee, weights: Ints) -> PublicView:
+        """The view of counts with these weights, before anything is known of the totals."""
         charges = Charges(workload, guarantee.neighbours, guarantee.accounting, weights=weights)
-        return cls(
-            workload=workload,
-            guarantee=guarantee,
-            weights=weights,
-            charges=charges,
-            groups=groups,
-            people=people,
-        )
+        return cls(workload=workload, guarantee=guarantee, weights=weights, charges=charges)
 
     @property
     def rho(self) -> Fraction:
@@ -222,9 +223,7 @@ class PublicView:
             if known:
                 weights[at] = known[int(one["weights"])]
         workload = Workload(schema=schema, marginals=marginals)
-        guarantee = self.guarantee
-        charges = Charges(workload, guarantee.neighbours, guarantee.accounting, weights=weights)
-        return replace(self, workload=workload, weights=weights, charges=charges)
+        return self.weighted(workload, self.guarantee, weights)
 
     def _named(self, marginals: Sequence[int]) -> dict[str, Any]:
         """What marginals are called, and what groups of each size add to them."""
