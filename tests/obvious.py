@@ -42,7 +42,14 @@ def group_matches(data: Encoded, g: int, attributes: tuple[int, ...], codes: lis
 
 
 def matches(data: Encoded, i: int, attributes: tuple[int, ...], codes: list[int]) -> bool:
-    return all(data.individual[i, a] == c for a, c in zip(attributes, codes, strict=True))
+    return all(code_of(data, i, a) == c for a, c in zip(attributes, codes, strict=True))
+
+
+def code_of(data: Encoded, i: int, attribute: int) -> int:
+    if attribute < data.individual.shape[1]:
+        return int(data.individual[i, attribute])
+    assert data.role is not None
+    return int(data.role[i])
 
 
 def relation_count(

@@ -30,12 +30,17 @@ def reference_answer(
 
     def has(slot: int, attributes: tuple[int, ...], values: list[int]) -> complex:
         """The chance that a member drawn from the slot has these values."""
-        start = layout.individual_start + slot * layout.slot_rows
-        rows = [
-            start + layout.individual_offsets[a] + v
-            for a, v in zip(attributes, values, strict=True)
-        ]
-        return math.prod((column[row] for row in rows), start=1)
+        total: complex = 0
+        for kind in range(layout.kind_starts[slot], layout.kind_starts[slot + 1]):
+            start = layout.individual_start + kind * layout.kind_rows
+            likely = column[layout.kind_start + kind] if layout.kinded else 1
+            rows = [
+                start + layout.individual_offsets[a] + v
+                for a, v in zip(attributes, values, strict=True)
+            ]
+            total += likely * math.prod((column[row] for row in rows), start=1)
+        # Everybody is of some kind, whatever the probabilities add up to.
+        return total if attributes else 1
 
     total: complex = 0
     for number, composition in enumerate(schema.compositions):

@@ -23,7 +23,7 @@ def universe_keys(universe: Universe) -> list[tuple[object, ...]]:
         size, composition = universe.sizes[cast], universe.composition[cast]
         roles = universe.roles[composition, :size].tolist()
         codes = universe.person_codes[universe.members[cast, :size]].tolist()
-        members = tuple(sorted((r, *c) for r, c in zip(roles, codes, strict=True)))
+        members = tuple(sorted((r, *c[:-1]) for r, c in zip(roles, codes, strict=True)))
         keys += [(tuple(kind), members) for kind in universe.group_codes.tolist()]
     return keys
 

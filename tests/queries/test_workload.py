@@ -52,7 +52,8 @@ def test_sizes_are_symmetric_polynomials(schema: Schema) -> None:
     group = [a.size for a in schema.group_attributes.values()] + [len(schema.sizes)]
     own = [a.size for a in schema.individual_attributes.values()]
     workload = Workload.of(schema)
-    assert workload.count("group") == workload.count("individual") == symmetric(k, group + own)
+    asked = [a.size for a in schema.member_attributes.values()]
+    assert workload.count("group") == workload.count("individual") == symmetric(k, group + asked)
     if schema.relations:
         expected = sum(
             symmetric(k - number, group + own) * symmetric(number, own)

@@ -70,6 +70,9 @@ def as_histogram(model: HPD) -> Histogram:
             chance = model.composition[number].copy()
             for member, slot in zip(members, of_member, strict=True):
                 chance = chance * slots[slot][member]
+            if not chance.any():
+                # Somebody has another role than the slot's.
+                continue
             edges = np.cumsum([0, *composition])
             ordered = [
                 member

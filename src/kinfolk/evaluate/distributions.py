@@ -173,7 +173,7 @@ def _labels(schema: Schema, position: int) -> tuple[str, ...]:
     group = list(schema.group_attributes.values())
     if position == len(group):
         return tuple(str(size) for size in schema.sizes)
-    attributes = [*group, None, *schema.individual_attributes.values()]
+    attributes = [*group, None, *schema.member_attributes.values()]
     attribute = attributes[position]
     assert attribute is not None  # noqa: S101  (the size was dealt with above)
     return tuple(attribute.label(code) for code in range(attribute.size))
@@ -190,6 +190,8 @@ def _columns(data: Encoded) -> dict[int, Ints]:
     first = AttributeNames(schema).first_individual
     for position in range(data.individual.shape[1]):
         columns[first + position] = data.individual[:, position].astype(np.int64)
+    if data.role is not None and len(schema.member_attributes) > data.individual.shape[1]:
+        columns[first + data.individual.shape[1]] = data.role.astype(np.int64)
     return columns
 
 

@@ -92,7 +92,7 @@ def pair_tables(
 ) -> tuple[PairTable, ...]:
     """Every tie and individual attribute, those that differ most first."""
     attributes = list(real.schema.individual_attributes.values())
-    first = len(shown) - len(attributes)
+    first = len(shown) - len(real.schema.member_attributes)
     tables = []
     for tie_at, tie in enumerate(ties):
         for column, attribute in enumerate(attributes):

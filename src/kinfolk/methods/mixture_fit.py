@@ -77,7 +77,7 @@ class MixtureFit:
     def __init__(self, layout: Layout, batches: Sequence[Measured], logits: Table) -> None:
         self._segments = layout.segments
         self._batches = batches
-        self._logits = logits
+        self._logits = layout.masked(logits)
         self.probabilities = softmax(logits, self._segments)
         """(rows, K) the mixture so far."""
         self._queries = sum(len(batch.rates) for batch in batches)

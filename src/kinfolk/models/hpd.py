@@ -57,8 +57,9 @@ class HPD:
 
     @classmethod
     def from_logits(cls, layout: Layout, logits: Floats) -> HPD:
-        """Each distribution is the softmax of its logits, (rows, K)."""
-        return cls(layout=layout, probabilities=softmax(logits, layout.segments))
+        """Each distribution is the softmax of its logits, (rows, K), over what can occur."""
+        allowed = logits if layout.possible.all() else layout.masked(logits.copy())
+        return cls(layout=layout, probabilities=softmax(allowed, layout.segments))
 
     @property
     def components(self) -> int:
@@ -73,13 +74,20 @@ class HPD:
     @property
     def group(self) -> Floats:
         """(D_G, K) how likely each value of the group attributes is."""
-        return self.probabilities[self.layout.group_start : self.layout.individual_start]
+        return self.probabilities[self.layout.group_start : self.layout.kind_start]
 
     @property
     def individual(self) -> Floats:
-        """(slots, D_I, K) how likely each value of the individual attributes is."""
+        """(kinds, D_I, K) how likely each value of a member's attributes is, in a kind of people."""
         rows = self.probabilities[self.layout.individual_start :]
-        return rows.reshape(self.layout.slots, self.layout.slot_rows, self.components)
+        return rows.reshape(self.layout.kinds, self.layout.kind_rows, self.components)
+
+    @property
+    def kinds(self) -> Floats:
+        """(kinds, K) how likely each kind of people is in its slot."""
+        if not self.layout.kinded:
+            return np.ones((self.layout.kinds, self.components), self.probabilities.dtype)
+        return self.probabilities[self.layout.kind_start : self.layout.individual_start]
 
     def mean_size(self) -> float:
         """How many members a group has on average."""

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk.errors import KinfolkError
+from kinfolk.models.person_kinds import Kind, person_kinds
 from kinfolk.schema import Schema
 from kinfolk.schema.roles import is_whole
 
@@ -26,11 +27,17 @@ Scheme = Sequence[int] | Mapping[str, Sequence[int]]
 class Layout:
     """Slots, and which members of a group are drawn from which.
 
-    A slot is a distribution over the individual attributes. Members of a role take its slots in
-    order, each slot as many as it holds. Without roles there is one nameless role.
+    A slot is a distribution over what members are like. Members of a role take its slots in order,
+    each slot as many as it holds. Without roles there is one nameless role.
+
+    What the schema's rules say of one member is kept by *kinds* of people, such as children and
+    adults: within a kind, every attribute has only the categories that go with it. A slot has a
+    distribution over its kinds, and for each kind one over every attribute. Where nothing is
+    forbidden there is one kind. The role is an attribute too, of which a slot allows only its own.
 
     All distributions of a component are stacked in one column: first the one over compositions,
-    then one for each group attribute, then for each slot one for each individual attribute.
+    then one for each group attribute, then for each slot one over its kinds (if any slot has more
+    than one), then for each kind of each slot one for each attribute of a member.
 
     >>> from kinfolk.datasets import load_schema
     >>> layout = Layout.of(load_schema("acs"))
@@ -136,9 +143,30 @@ class Layout:
 
     @cached_property
     def individual_offsets(self) -> tuple[int, ...]:
-        """Where each individual attribute begins among a slot's rows; the last entry is D_I."""
-        sizes = (attribute.size for attribute in self.schema.individual_attributes.values())
+        """Where each attribute of a member begins among a kind's rows; the last entry is D_I."""
+        sizes = (attribute.size for attribute in self.schema.member_attributes.values())
         return (0, *itertools.accumulate(sizes))
+
+    @cached_property
+    def _kinds(self) -> tuple[tuple[Kind, ...], ...]:
+        """For each slot its kinds of people."""
+        by_role = person_kinds(self.schema)
+        return tuple(by_role[role] for role in self.slot_roles)
+
+    @cached_property
+    def kind_starts(self) -> Ints:
+        """(slots + 1,) the first kind of each slot, where all kinds of all slots are numbered."""
+        return np.cumsum([0, *map(len, self._kinds)], dtype=np.int64)
+
+    @property
+    def kinds(self) -> int:
+        """All kinds of all slots."""
+        return int(self.kind_starts[-1])
+
+    @property
+    def kinded(self) -> bool:
+        """Whether any slot has more than one kind of people."""
+        return self.kinds > self.slots
 
     @property
     def group_start(self) -> int:
@@ -146,28 +174,46 @@ class Layout:
         return len(self.schema.compositions)
 
     @property
-    def individual_start(self) -> int:
-        """The first row of the first slot."""
+    def kind_start(self) -> int:
+        """The first row of how likely the kinds of people are, one for every kind, if any."""
         return self.group_start + self.group_offsets[-1]
 
     @property
-    def slot_rows(self) -> int:
-        """D_I, the rows of one slot."""
+    def individual_start(self) -> int:
+        """The first row of the first kind of the first slot."""
+        return self.kind_start + (self.kinds if self.kinded else 0)
+
+    @property
+    def kind_rows(self) -> int:
+        """D_I, the rows of one kind of people."""
         return self.individual_offsets[-1]
 
     @property
     def rows(self) -> int:
         """All rows of one component."""
-        return self.individual_start + self.slots * self.slot_rows
+        return self.individual_start + self.kinds * self.kind_rows
 
     @cached_property
     def segments(self) -> Ints:
         """(distributions + 1,) the first row of each distribution; the last entry is `rows`."""
         starts = [0, *(self.group_start + start for start in self.group_offsets[:-1])]
-        for slot in range(self.slots):
-            first = self.individual_start + slot * self.slot_rows
+        if self.kinded:
+            starts += (self.kind_start + self.kind_starts[:-1]).tolist()
+        for kind in range(self.kinds):
+            first = self.individual_start + kind * self.kind_rows
             starts += [first + start for start in self.individual_offsets[:-1]]
         return np.array([*starts, self.rows], np.int64)
+
+    @cached_property
+    def possible(self) -> npt.NDArray[np.bool_]:
+        """(rows,) whether a category can occur there at all."""
+        own = [allowed for kinds in self._kinds for kind in kinds for allowed in kind]
+        return np.concatenate([np.ones(self.individual_start, np.bool_), *own])
+
+    def masked(self, logits: Floats) -> Floats:
+        """Logits, (rows, K), with nothing left for what cannot occur; changed in place."""
+        logits[~self.possible] = -np.inf
+        return logits
 
     def parameters(self, components: int) -> int:
         """How many numbers a mixture of so many components holds."""

@@ -79,19 +79,28 @@ class Narrowed:
         layout, schema = self._layout, question.schema
         parts = [table[: layout.group_start]]
         if schema.group is not None:
-            group = table[None, layout.group_start : layout.individual_start]
+            group = table[None, layout.group_start : layout.kind_start]
             own = {at: c for at, c in question.group.items() if at < len(schema.group_attributes)}
             parts.append(_meeting(group, layout.group_offsets, own)[0])
-        people = table[layout.individual_start :].reshape(layout.slots, layout.slot_rows, -1)
+        model = HPD(layout=layout, probabilities=table)
         offsets = layout.individual_offsets
         conditions = (question.individual, question.relative)
-        both = [_meeting(people, offsets, one) for one in conditions]
-        parts.append(np.concatenate(both, axis=1).reshape(-1, table.shape[1]))
+        members = [_of_slots(model, _meeting(model.individual, offsets, c)) for c in conditions]
+        role = offsets[len(schema.individual_attributes)]
+        # The roles of a slot are those of its first kind of people.
+        members.append(model.individual[layout.kind_starts[:-1], role:])
+        parts.append(np.concatenate(members, axis=1).reshape(-1, table.shape[1]))
         return np.ascontiguousarray(np.concatenate(parts))
 
 
+def _of_slots(model: HPD, kinds: Floats) -> Floats:
+    """(slots, 2, K) from (kinds, 2, K): the mean over the kinds of people of each slot."""
+    weighted = kinds * model.kinds[:, None]
+    return np.add.reduceat(weighted, model.layout.kind_starts[:-1], axis=0)
+
+
 def _meeting(table: Floats, offsets: Sequence[int], conditions: Conditions) -> Floats:
-    """(slots, 2, K) how likely all conditions are met, or not. table: (slots, rows, K)."""
+    """(kinds, 2, K) how likely all conditions are met, or not. table: (kinds, rows, K)."""
     likely = np.ones((len(table), table.shape[2]))
     for position, codes in conditions.items():
         rows = [offsets[position] + code for code in codes]

@@ -65,7 +65,7 @@ class Universe:
 
     schema: Schema
     members: npt.NDArray[np.int32]
-    """(casts, M) each member's attributes as one cell, role after role; -1 where nobody is."""
+    """(casts, M) each member's kind of person, role after role; -1 where nobody is."""
     composition: npt.NDArray[np.int32]
     """(casts,) which of the schema's compositions the cast has."""
     orders: Floats
@@ -82,8 +82,9 @@ class Universe:
         parts = [_listed(people, composition) for composition in schema.compositions]
         members = np.full((casts, schema.size_limit), -1, np.int32)
         start = 0
-        for part in parts:
-            members[start : start + len(part), : part.shape[1]] = part
+        for part, counts in zip(parts, schema.compositions, strict=True):
+            roles = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+            members[start : start + len(part), : part.shape[1]] = part + people * roles
             start += len(part)
         composition = np.repeat(np.arange(len(parts), dtype=np.int32), [len(p) for p in parts])
         orders = np.concatenate(
@@ -134,14 +135,19 @@ class Universe:
 
     @cached_property
     def person_codes(self) -> npt.NDArray[np.uint16]:
-        """(person kinds, individual attributes) the codes of every kind, the last one fastest."""
-        return _codes(self.schema.individual_attributes.values())
+        """(person kinds, individual attributes + 1) the codes of every kind, and its role.
+
+        The last attribute changes fastest, the role most slowly.
+        """
+        codes = _codes(self.schema.individual_attributes.values())
+        roles = np.arange(len(self.schema.compositions[0]), dtype=np.uint16)
+        return np.column_stack([np.tile(codes, (len(roles), 1)), np.repeat(roles, len(codes))])
 
     def person_cells(self, positions: Sequence[int]) -> Ints:
         """(person kinds,) the cell of every kind of person in a marginal over some attributes."""
         key = tuple(positions)
         if key not in self._known_cells:
-            attributes = list(self.schema.individual_attributes.values())
+            attributes = list(self.schema.member_attributes.values())
             cells = np.zeros(len(self.person_codes), np.int64)
             for position in key:
                 cells = cells * attributes[position].size + self.person_codes[:, position]

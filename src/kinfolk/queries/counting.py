@@ -59,9 +59,9 @@ class Counter:
             raise ValueError("the chunk was encoded with another schema")
         size = data.sizes - data.schema.sizes.start
         group_codes = np.vstack([data.group.T.astype(np.uint16), size.astype(np.uint16)])
-        # One type of codes, so that the loop is compiled once.
-        individual_codes = data.individual.T.astype(np.uint16, order="C")
         role = np.zeros(data.people, np.uint8) if data.role is None else data.role
+        # One type of codes, so that the loop is compiled once.
+        individual_codes = np.vstack([data.individual.T.astype(np.uint16), role.astype(np.uint16)])
         groups = Groups(group_codes, individual_codes, role, data.offsets)
         count_families(groups, self._families, numba.get_num_threads(), self.counts)
         self.groups += data.groups

@@ -76,8 +76,8 @@ def _phrases(
     schema: Schema, positions: tuple[int, ...], codes: tuple[int, ...]
 ) -> list[tuple[str, str]]:
     """Each condition as (verb, complement): ('is', 'female') or ('has', 'esr = 3')."""
-    names = list(schema.individual_attributes)
-    attributes = list(schema.individual_attributes.values())
+    names = list(schema.member_attributes)
+    attributes = list(schema.member_attributes.values())
     return [
         _phrase(names[position], attributes[position], code)
         for position, code in zip(positions, codes, strict=True)

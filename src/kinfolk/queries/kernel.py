@@ -31,7 +31,7 @@ class Groups(NamedTuple):
     group_codes: Codes
     """(group attributes + 1, groups) codes, the size last."""
     individual_codes: Codes
-    """(individual attributes, people) codes."""
+    """(individual attributes + 1, people) codes, the role last."""
     role: Codes
     """(people,) role indices; zeros where there are none."""
     offsets: Ints

@@ -26,7 +26,7 @@ def describe_marginal(schema: Schema, marginal: Marginal) -> dict[str, Any]:
     """
     # Attributes that both tables have are told apart by the part they stand in.
     own = [*schema.group_attributes, schema.count]
-    members = list(schema.individual_attributes)
+    members = list(schema.member_attributes)
     named = {
         "group": [own[position] for position in marginal.group],
         "individual": [members[position] for position in marginal.individual],
@@ -49,7 +49,7 @@ def marginal_from(schema: Schema, described: Mapping[str, Any]) -> Marginal:
     if level not in FAMILIES or (level == "relation") != (relation in schema.relations):
         raise ValueError(f"there is no level {str(level)[:40]!r} with that relation")
     own = [*schema.group_attributes, schema.count]
-    members = list(schema.individual_attributes)
+    members = list(schema.member_attributes)
     parts = {
         part: tuple(names.index(str(one)) for one in described.get(part, ()))
         for part, names in zip(PARTS, (own, members, members), strict=True)

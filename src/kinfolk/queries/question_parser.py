@@ -241,7 +241,7 @@ class _Reader:
 
     def _attribute(self, position: int) -> tuple[str, Attribute]:
         group = [*self.schema.group_attributes.items(), (self.schema.count, sizes_of(self.schema))]
-        return [*group, *self.schema.individual_attributes.items()][position]
+        return [*group, *self.schema.member_attributes.items()][position]
 
     def _filler(self) -> None:
         """Pass over a word that says nothing; any other is a mistake."""

@@ -55,7 +55,7 @@ is aged 65 to 120
         schema = self.schema
         texts: dict[tuple[str, int], list[str]] = {}
         group = [*schema.group_attributes.items(), (schema.count, sizes_of(schema))]
-        people = list(schema.individual_attributes.items())
+        people = list(schema.member_attributes.items())
         for table, attributes, conditions in (
             ("group", group, self.group),
             ("individual", people, self.individual),
@@ -68,8 +68,10 @@ is aged 65 to 120
             schema,
             group=schema.group and replace(schema.group, attributes=_told(group, "group", texts)),
             individual=replace(schema.individual, attributes=_told(people, "individual", texts)),
-            # The size is one of the group attributes here.
+            # The size is one of the group attributes here, and the role one of a member's.
             count="",
+            roles=None,
+            relations={},
             workload=WorkloadSpec(k=1),
         )
         parts = (self.group, self.individual, self.relative)

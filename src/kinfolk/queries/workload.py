@@ -41,7 +41,7 @@ class Marginal:
     group: tuple[int, ...]
     """Group attributes by position; the position after the last one is the group's size."""
     individual: tuple[int, ...]
-    """Individual attributes by position."""
+    """Individual attributes by position; the position after the last one is the role."""
     relative: tuple[int, ...]
     """The relative's attributes by position, at the relation level."""
     shape: tuple[int, ...]
@@ -230,6 +230,8 @@ def _parts(level: str, names: AttributeNames, positions: Sequence[int], k: int) 
     if level != "relation":
         yield from ((own, ()) for own in itertools.combinations(positions, k))
         return
+    # A relation is between roles: asking for them again would say nothing new.
+    positions = [position for position in positions if not names.is_role(position)]
     personal = [position for position in positions if names.is_individual(position)]
     for number in range(1, k + 1):
         for own in itertools.combinations(positions, k - number):
@@ -244,6 +246,8 @@ def _split_sets(
     for one in sets:
         if level != "relation":
             yield one, ()
+            continue
+        if any(map(names.is_role, one)):
             continue
         personal = [position for position in one if names.is_individual(position)]
         for number in range(1, len(personal) + 1):

@@ -58,7 +58,8 @@ def _batch(
     starts = np.concatenate([[0], np.cumsum(counts[components])])
     groups, active = len(chosen), len(components)
     turns = layout.mult.max(axis=0)
-    attributes = len(schema.group_attributes) + int(turns.sum()) * len(schema.individual_attributes)
+    personal = 1 + len(schema.individual_attributes)
+    attributes = len(schema.group_attributes) + int(turns.sum()) * personal
     firsts = np.full((1 + attributes, active), -1.0)
     if stratified:
         # Where equally spaced points begin is itself even over the components.
@@ -80,10 +81,12 @@ def _batch(
     drawn = Drawn(group, individual, role)
     draws = draws._replace(seeds=_seeds(rng, active))
     places = Places(composition, place, offsets[place])
-    first = np.arange(layout.slots)[:, None] * layout.slot_rows + layout.individual_start
+    first = np.arange(layout.kinds)[:, None] * layout.kind_rows + layout.individual_start
     slots = Slots(
         group_segments=layout.group_start + np.array(layout.group_offsets, np.int64),
-        slot_segments=first + np.array(layout.individual_offsets, np.int64),
+        kind_starts=layout.kind_starts,
+        kind_start=layout.kind_start if layout.kinded else -1,
+        kind_segments=first + np.array(layout.individual_offsets, np.int64),
         turns=turns,
         mult=layout.mult,
         slot_first=np.cumsum(layout.mult, axis=1) - layout.mult,

@@ -37,8 +37,12 @@ class Slots(NamedTuple):
 
     group_segments: Ints
     """(group attributes + 1,) the rows of each group attribute."""
-    slot_segments: Ints
-    """(slots, individual attributes + 1) the rows of each individual attribute."""
+    kind_starts: Ints
+    """(slots + 1,) the first kind of people of each slot."""
+    kind_start: int
+    """The row of how likely the first kind is; -1 where every slot has only one."""
+    kind_segments: Ints
+    """(kinds, individual attributes + 1) the rows of each individual attribute."""
     turns: Ints
     """(slots,) how many members a slot gives at most."""
     mult: Ints
@@ -99,17 +103,20 @@ def draw_attributes(
     low_component, high_component: which of the active components this call draws.
     """
     columns, components, starts, firsts, seeds = draws
-    group_segments, slot_segments, turns, mult, slot_first, slot_roles = slots
+    group_segments, kind_starts, kind_start, kind_segments = slots[:4]
+    turns, mult, slot_first, slot_roles = slots[4:]
     composition, place, first_row = places
     group, individual, role = out
     attributes = len(group_segments) - 1
-    personal = slot_segments.shape[1] - 1
+    personal = individual.shape[1]
     for active in range(low_component, high_component):
         column = columns[components[active]]
         state = seeds[active : active + 1].copy()
         begin, end = starts[active], starts[active + 1]
         drawn = np.empty(end - begin, np.int64)
         rows = np.empty(end - begin, np.int64)
+        kinds = np.empty(end - begin, np.int64)
+        of_kind = np.empty(end - begin, np.int64)
         for attribute in range(attributes):
             low, high = group_segments[attribute], group_segments[attribute + 1]
             _deal(column[low:high], firsts[1 + attribute, active], state, drawn)
@@ -124,12 +131,27 @@ def draw_attributes(
                         rows[found] = first_row[g] + slot_first[composition[g], slot] + turn
                         role[rows[found]] = slot_roles[slot]
                         found += 1
-                for attribute in range(personal):
-                    low, high = slot_segments[slot, attribute], slot_segments[slot, attribute + 1]
-                    _deal(column[low:high], firsts[variable, active], state, drawn[:found])
-                    variable += 1
+                first_kind, end_kind = kind_starts[slot], kind_starts[slot + 1]
+                if end_kind > first_kind + 1:
+                    likely = column[kind_start + first_kind : kind_start + end_kind]
+                    _deal(likely, firsts[variable, active], state, kinds[:found])
+                else:
+                    kinds[:found] = 0
+                variable += 1
+                for kind in range(first_kind, end_kind):
+                    number = 0
                     for member in range(found):
-                        individual[rows[member], attribute] = drawn[member]
+                        if kinds[member] == kind - first_kind:
+                            of_kind[number] = rows[member]
+                            number += 1
+                    for attribute in range(personal):
+                        low = kind_segments[kind, attribute]
+                        high = kind_segments[kind, attribute + 1]
+                        start = firsts[variable + attribute, active]
+                        _deal(column[low:high], start, state, drawn[:number])
+                        for member in range(number):
+                            individual[of_kind[member], attribute] = drawn[member]
+                variable += personal
 
 
 @numba.njit(cache=True, nogil=True)

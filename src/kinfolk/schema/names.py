@@ -22,7 +22,7 @@ class UnknownAttributeError(KinfolkError):
 
 @dataclass(frozen=True)
 class AttributeNames:
-    """Attribute names -> positions: 0..g-1 group, g the size, then the individual ones."""
+    """Attribute names -> positions: 0..g-1 group, g the size, then the individual ones, the role."""
 
     schema: Schema
 
@@ -35,6 +35,10 @@ class AttributeNames:
         """Whether a position is an individual attribute's."""
         return position >= self.first_individual
 
+    def is_role(self, position: int) -> bool:
+        """Whether a position is that of the role."""
+        return position >= self.first_individual + len(self.schema.individual_attributes)
+
     def size(self, position: int) -> int:
         """How many categories the attribute at a position has."""
         group = list(self.schema.group_attributes.values())
@@ -42,14 +46,14 @@ class AttributeNames:
             return group[position].size
         if position == len(group):
             return len(self.schema.sizes)
-        return list(self.schema.individual_attributes.values())[position - len(group) - 1].size
+        return list(self.schema.member_attributes.values())[position - len(group) - 1].size
 
     @property
     def all(self) -> list[int]:
         """Every position; flat data has no group part and no size."""
         group = len(self.schema.group_attributes)
         first = 0 if self.schema.group is not None else group + 1
-        return list(range(first, group + 1 + len(self.schema.individual_attributes)))
+        return list(range(first, group + 1 + len(self.schema.member_attributes)))
 
     def find(self, name: str) -> int:
         """The position of an attribute, or of the size."""
@@ -67,7 +71,7 @@ class AttributeNames:
 
     def places(self) -> dict[str, list[int]]:
         """Every name an attribute may be called by, and the positions it means."""
-        group, individual = self.schema.group_attributes, self.schema.individual_attributes
+        group, individual = self.schema.group_attributes, self.schema.member_attributes
         places: dict[str, list[int]] = {}
         if self.schema.group is not None:
             for position, name in enumerate(group):

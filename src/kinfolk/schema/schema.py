@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeGuard
 
 from kinfolk.errors import SchemaError
-from kinfolk.schema.attributes import Attribute, kind_of, shown
+from kinfolk.schema.attributes import Attribute, Categorical, kind_of, shown
 from kinfolk.schema.findings import Findings, did_you_mean
 from kinfolk.schema.names import AttributeNames, UnknownAttributeError
 from kinfolk.schema.roles import Roles, check_relations, is_whole
@@ -277,6 +277,18 @@ class Schema:
     def individual_attributes(self) -> Mapping[str, Attribute]:
         """The individual's attributes."""
         return self.individual.attributes
+
+    @cached_property
+    def member_attributes(self) -> Mapping[str, Attribute]:
+        """What can be asked of a member: the individual attributes, and the role where it differs.
+
+        A role is asked for by its name, such as `relate = head`. Who has which is not drawn like an
+        attribute: it follows from the composition of the group.
+        """
+        if self.roles is None or len(self.roles.names) < 2:
+            return self.individual.attributes
+        names = Categorical(values=self.roles.names)
+        return {**self.individual.attributes, self.roles.column: names}
 
     @property
     def size_limit(self) -> int:

@@ -39,7 +39,7 @@ class Tile(NamedTuple):
     left: Floats
     """(4, TILE) left cells."""
     outer: Floats
-    """(slots, TILE) products over all attributes but the last."""
+    """(kinds, TILE) how likely a kind is, times products over all attributes but the last."""
     feature: Floats
     """(features, TILE) the features of one cell."""
     output: Floats
@@ -99,18 +99,52 @@ def _multiply_vjp(
 
 
 @_inner
+def _multiply_kinds(programs: Programs, slot: int, rows: Ints, tile: Tile) -> None:
+    """Outer products of a slot: of every kind of its people."""
+    for kind in range(programs.kind_starts[slot], programs.kind_starts[slot + 1]):
+        _multiply(tile.table, rows, kind * programs.kind_rows, tile.outer[kind])
+        if programs.kind_start >= 0:
+            for k in range(TILE):
+                tile.outer[kind, k] *= tile.table[programs.kind_start + kind, k]
+
+
+@_inner
+def _multiply_kinds_vjp(
+    programs: Programs, slot: int, rows: Ints, tile: Tile, cotangents: Tile
+) -> None:
+    """From the cotangents of outer products to those of the table."""
+    for kind in range(programs.kind_starts[slot], programs.kind_starts[slot + 1]):
+        shift, likely = kind * programs.kind_rows, programs.kind_start + kind
+        if programs.kind_start >= 0:
+            _multiply(tile.table, rows, shift, tile.outer[kind])
+            for k in range(TILE):
+                given = cotangents.outer[kind, k]
+                cotangents.table[likely, k] += given * tile.outer[kind, k]
+                cotangents.outer[kind, k] = given * tile.table[likely, k]
+        _multiply_vjp(
+            tile.table, rows, shift, tile.outer[kind], cotangents.outer[kind], cotangents.table
+        )
+
+
+@_inner
 def _grow(programs: Programs, program: int, row: int, tile: Tile) -> None:
     """All features of a cell: of one member from outer products, of several from those.
 
-    row: that of the cell's last attribute in the first slot, or -1 without attributes.
+    row: that of the cell's last attribute in the first kind, or -1 without attributes.
     """
     feature = tile.feature
     one = feature.dtype.type(1)
     for at in range(programs.slot_starts[program], programs.slot_starts[program + 1]):
         slot = programs.slots[at]
-        last = row + slot * programs.slot_rows if row >= 0 else 0
+        kind, end = programs.kind_starts[slot], programs.kind_starts[slot + 1]
+        last = row + kind * programs.kind_rows if row >= 0 else 0
         for k in range(TILE):
-            feature[slot, k] = tile.outer[slot, k] * tile.table[last, k] if row >= 0 else one
+            feature[slot, k] = tile.outer[kind, k] * tile.table[last, k] if row >= 0 else one
+        if row >= 0:
+            for other in range(kind + 1, end):
+                last = row + other * programs.kind_rows
+                for k in range(TILE):
+                    feature[slot, k] += tile.outer[other, k] * tile.table[last, k]
     first = programs.node_starts[program]
     for node in range(first, programs.node_starts[program + 1]):
         parent, slot = programs.parents[node], programs.added[node]
@@ -135,14 +169,13 @@ def _grow_vjp(programs: Programs, program: int, row: int, tile: Tile, cotangents
     for at in range(programs.slot_starts[program], programs.slot_starts[program + 1]):
         slot = programs.slots[at]
         if row >= 0:
-            last = row + slot * programs.slot_rows
-            for k in range(TILE):
-                cotangents.table[last, k] += cotangent[slot, k] * tile.outer[slot, k]
-                cotangents.outer[slot, k] += cotangent[slot, k] * tile.table[last, k]
-                cotangent[slot, k] = 0
-        else:
-            for k in range(TILE):
-                cotangent[slot, k] = 0
+            for kind in range(programs.kind_starts[slot], programs.kind_starts[slot + 1]):
+                last = row + kind * programs.kind_rows
+                for k in range(TILE):
+                    cotangents.table[last, k] += cotangent[slot, k] * tile.outer[kind, k]
+                    cotangents.outer[kind, k] += cotangent[slot, k] * tile.table[last, k]
+        for k in range(TILE):
+            cotangent[slot, k] = 0
 
 
 @_inner
@@ -257,7 +290,7 @@ def _job(
                     rows[position] = work.firsts[attribute + position] + rest % categories
                     rest //= categories
                 for slot in slots:
-                    _multiply(tile.table, others, slot * programs.slot_rows, tile.outer[slot])
+                    _multiply_kinds(programs, slot, others, tile)
             else:
                 rows[last] += 1
             _grow(programs, program, rows[last] if last >= 0 else -1, tile)
@@ -273,10 +306,7 @@ def _job(
             _grow_vjp(programs, program, rows[last] if last >= 0 else -1, tile, cotangents)
             if cell == high - 1 or (cell + 1) % size == 0:
                 for slot in slots:
-                    _multiply_vjp(
-                        tile.table, others, slot * programs.slot_rows, tile.outer[slot],
-                        cotangents.outer[slot], cotangents.table,
-                    )  # fmt: skip
+                    _multiply_kinds_vjp(programs, slot, others, tile, cotangents)
 
 
 @_inner
@@ -318,7 +348,7 @@ def sweep(
         low, high, stack, end = 0, len(chosen), 0, len(work.stack_firsts)
         if work.alone:
             low, high, job = turn, turn + 1, chosen[turn]
-            stack, end = work.target_starts[job], work.target_starts[job + 1]
+            stack, end = work.job_stacks[job], work.job_stacks[job + 1]
         for back in range(2 if vjp else 1):
             for at in range(low, high):
                 if back or not vjp or work.stores[chosen[at]]:

@@ -1,7 +1,7 @@
 """What a marginal asks, as factors: of the group and the person who asks, and of the members.
 
-Let f_j be the chance that a member drawn from slot j has the attributes in question. A *feature* is
-the chance that at least one of several members has them: 1 - prod_j (1 - f_j)^n_j, where n_j of
+Let f_j be the chance that a member drawn from slot j has the attributes in question: the sum over
+the slot's kinds of people of a product. A *feature* is the chance that at least one of several members has them: 1 - prod_j (1 - f_j)^n_j, where n_j of
 them are drawn from slot j. For every composition, what its members add is a sum of features:
 
 individual   sum_j mult[c, j] f_j, which are features of one member
@@ -50,6 +50,17 @@ class MemberFactor(NamedTuple):
             return (NOBODY,)
         asking = {who for who, _ in ties(layout.schema, self.relation or "")}
         return tuple(slot for slot, role in enumerate(layout.slot_roles) if role in asking)
+
+    def asking_kinds(self, layout: Layout) -> tuple[tuple[int, int], ...]:
+        """Everybody who asks, by kind: the place of their slot in `askers`, and the kind."""
+        if not self.split:
+            return ((0, NOBODY),)
+        starts = layout.kind_starts
+        return tuple(
+            (at, kind)
+            for at, slot in enumerate(self.askers(layout))
+            for kind in range(starts[slot], starts[slot + 1])
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,14 +132,20 @@ class FactoredMarginal:
         part = numbers[..., low:high].transpose(0, 2, 1, 3)
         return part.reshape(self.left_cells, self.shape[1] * (high - low))
 
-    def left_rows(self, layout: Layout, asker: int) -> Ints:
-        """(left cells, factors) the rows of the table whose product a left cell is."""
-        individual = layout.individual_start + max(0, asker) * layout.slot_rows
+    def left_rows(self, layout: Layout, kind: int) -> Ints:
+        """(left cells, factors) the rows of the table whose product a left cell is.
+
+        kind: that of those who ask, by number, or nobody in particular.
+        """
+        individual = layout.individual_start + max(0, kind) * layout.kind_rows
         parts = [(layout.group_start, layout.group_offsets, position) for position in self.group]
         parts += [(individual, layout.individual_offsets, position) for position in self.own]
         sizes = [offsets[position + 1] - offsets[position] for _, offsets, position in parts]
         rows = np.indices(sizes).reshape(len(sizes), self.left_cells).T
-        return rows + ints([first + offsets[position] for first, offsets, position in parts])
+        rows = rows + ints([first + offsets[position] for first, offsets, position in parts])
+        if kind == NOBODY or not layout.kinded:
+            return rows
+        return np.insert(rows, 0, layout.kind_start + kind, axis=1)
 
 
 class Programs(NamedTuple):
@@ -141,8 +158,12 @@ class Programs(NamedTuple):
 
     slot_count: int
     """J, the slots of the layout."""
-    slot_rows: int
-    """D_I, the rows of one slot."""
+    kind_starts: Ints
+    """(slots + 1,) the first kind of people of each slot."""
+    kind_start: int
+    """The row of how likely the first kind is; -1 where every slot has only one."""
+    kind_rows: int
+    """D_I, the rows of one kind."""
     most_features: int
     """The features of the largest program, those of one member included."""
     slot_starts: Ints
@@ -220,7 +241,9 @@ class Factors:
         rows = [np.frombuffer(row, np.int64) for row in self._rows]
         return Programs(
             slot_count=self.layout.slots,
-            slot_rows=self.layout.slot_rows,
+            kind_starts=self.layout.kind_starts,
+            kind_start=self.layout.kind_start if self.layout.kinded else -1,
+            kind_rows=self.layout.kind_rows,
             most_features=self.layout.slots + max(map(len, self._nodes), default=0),
             slot_starts=starts(self._slots),
             slots=ints([slot for found in self._slots for slot in found]),

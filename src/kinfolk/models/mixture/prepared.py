@@ -189,7 +189,7 @@ class Prepared:
 
     def _room(self, work: Work, kind: npt.DTypeLike) -> tuple[Floats, ...]:
         """Stored outputs, left cells, outer products, features and an output of one tile."""
-        rows = (work.stored, 4, self._programs.slot_count, self._programs.most_features)
+        rows = (work.stored, 4, self.layout.kinds, self._programs.most_features)
         return (*(_zeros((count, TILE), kind) for count in rows), _zeros((TILE,), kind))
 
 

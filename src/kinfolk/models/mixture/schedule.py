@@ -17,7 +17,14 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk.models.layout import Ints, Layout
-from kinfolk.models.mixture.factors import Attributes, FactoredMarginal, Factors, ints, starts
+from kinfolk.models.mixture.factors import (
+    NOBODY,
+    Attributes,
+    FactoredMarginal,
+    Factors,
+    ints,
+    starts,
+)
 from kinfolk.queries.workload import Query
 
 STORED = 2048
@@ -41,7 +48,7 @@ class Work(NamedTuple):
     attribute_starts: Ints
     """(jobs + 1,) where the set's attributes begin in the next two."""
     firsts: Ints
-    """The attribute's first row in the first slot,"""
+    """The attribute's first row in the first kind of people,"""
     sizes: Ints
     """and how many rows it has."""
     lows: Ints
@@ -57,8 +64,10 @@ class Work(NamedTuple):
     stored: int
     """How many rows are stored."""
     alone: bool
-    """Whether every job has one cell only, and a stack of its own for each of its outputs: then
-    its features are worked out once for both directions."""
+    """Whether every job has one cell only, and stacks of its own: then its features are worked out
+    once for both directions."""
+    job_stacks: Ints
+    """(jobs + 1,) the first stack of every job, where jobs are alone."""
     stack_firsts: Ints
     """(stacks,) the first stored row,"""
     stack_columns: Ints
@@ -80,6 +89,8 @@ class _Shared:
 
     marginals: tuple[FactoredMarginal, ...]
     askers: tuple[int, ...]
+    asking: tuple[tuple[int, int], ...]
+    """Those who ask by kind: the place of their slot among `askers`, and the kind."""
 
     @cached_property
     def lefts(self) -> tuple[tuple[Attributes, Attributes], ...]:
@@ -118,7 +129,11 @@ def schedule_marginals(
         alike = sets.setdefault(marginal.members, {})
         alike.setdefault((marginal.factor, marginal.sizes), []).append(marginal)
     asked = [
-        [_Shared(tuple(found), found[0].factor.askers(layout)) for found in alike.values()]
+        [
+            _Shared(tuple(found), one.askers(layout), one.asking_kinds(layout))
+            for found in alike.values()
+            for one in (found[0].factor,)
+        ]
         for alike in sets.values()
     ]
     # Sets with the same left parts follow each other: their matrices can stand side by side.
@@ -162,22 +177,25 @@ def _work(layout: Layout, factors: Factors, pieces: Sequence[_Piece]) -> Work:
                 matrices.setdefault(part.region, []).append(found)
     places = {region: np.hstack(side_by_side) for region, side_by_side in matrices.items()}
 
-    # A stack for every slot that asks: its first stored row, its columns, its first result.
+    # A stack for everybody who asks: its first stored row, its columns, its first result.
     stacks: dict[object, list[tuple[int, int, int]]] = {}
     lefts: list[list[Ints]] = []
     rows, place = 0, sum(map(len, sums))
     for region, part in regions.items():
         columns = places[region].shape[1]
-        stacks[region] = [(rows + at * columns, columns, place) for at in range(len(part.askers))]
+        stacks[region] = [(rows + at * columns, columns, place) for at, _ in part.asking]
         lefts += [
-            [marginal.left_rows(layout, one) for marginal in part.marginals] for one in part.askers
+            [marginal.left_rows(layout, kind) for marginal in part.marginals]
+            for _, kind in part.asking
         ]
         rows, place = rows + len(part.askers) * columns, place + places[region].size
 
     every = [stack for found in stacks.values() for stack in found]
     left = [marginal for found in lefts for marginal in found]
     lengths = [np.full(len(marginal), marginal.shape[1]) for marginal in left]
-    firsts = {region: [row for row, *_ in found] for region, found in stacks.items()}
+    firsts = {
+        region: list(dict.fromkeys(row for row, *_ in found)) for region, found in stacks.items()
+    }
     targets = _targets(pieces, firsts)
     asked = [
         tuple((part.marginals[0].factor, size) for part in parts for size in part.sizes)
@@ -197,6 +215,7 @@ def _work(layout: Layout, factors: Factors, pieces: Sequence[_Piece]) -> Work:
         stores=np.array([max(found, default=-1) >= 0 for found in targets], np.bool_),
         stored=rows,
         alone=False,
+        job_stacks=ints([]),
         stack_firsts=ints([row for row, *_ in every]),
         stack_columns=ints([columns for _, columns, _ in every]),
         stack_starts=ints([first for *_, first in every]),
@@ -233,14 +252,15 @@ def schedule_queries(
 ) -> Work:
     """Single queries, each with its weights: jobs of one cell.
 
-    The outputs of a job are stored in the same few rows; each is multiplied by one left cell, and
-    those of a query add up.
+    The outputs of a job are stored in the same few rows; each is multiplied by the left cells of
+    those who ask, and those of a query add up.
     """
     group, individual = layout.group_offsets, layout.individual_offsets
     first = layout.individual_start
     programs: list[int] = []
     members: list[list[int]] = []
-    lefts: list[list[list[int]]] = []
+    askers: list[int] = []
+    lefts: list[list[tuple[int, list[int]]]] = []
     for query, weights in queries:
         marginal = FactoredMarginal.of(layout, query.marginal, weights)
         codes = iter(query.codes)
@@ -249,14 +269,13 @@ def schedule_queries(
         own = [first + individual[at] + next(codes) for at in marginal.own]
         members.append([first + individual[at] + next(codes) for at in marginal.members])
         programs.append(factors.program(((marginal.factor, size),)))
-        lefts.append(
-            [
-                [*left, *(row + max(0, asker) * layout.slot_rows for row in own)]
-                for asker in marginal.factor.askers(layout)
-            ]
-        )
-    cells = [rows for found in lefts for rows in found]
-    stored = ints([number for found in lefts for number in range(len(found))])
+        askers.append(len(marginal.factor.askers(layout)))
+        lefts.append([])
+        for at, kind in marginal.factor.asking_kinds(layout):
+            likely = [layout.kind_start + kind] if kind != NOBODY and layout.kinded else []
+            of_kind = [row + max(0, kind) * layout.kind_rows for row in own]
+            lefts[-1].append((at, [*likely, *left, *of_kind]))
+    cells = [rows for found in lefts for _, rows in found]
     return Work(
         programs=ints(programs),
         attribute_starts=starts(members),
@@ -264,12 +283,13 @@ def schedule_queries(
         sizes=np.ones(sum(map(len, members)), np.int64),
         lows=np.zeros(len(members), np.int64),
         highs=np.ones(len(members), np.int64),
-        target_starts=starts(lefts),
-        targets=stored,
+        target_starts=np.cumsum([0, *askers], dtype=np.int64),
+        targets=ints([at for number in askers for at in range(number)]),
         stores=np.ones(len(members), np.bool_),
-        stored=max(map(len, lefts), default=0),
+        stored=max(askers, default=0),
         alone=True,
-        stack_firsts=stored,
+        job_stacks=starts(lefts),
+        stack_firsts=ints([at for found in lefts for at, _ in found]),
         stack_columns=np.ones(len(cells), np.int64),
         stack_starts=ints([number for number, found in enumerate(lefts) for _ in found]),
         left_starts=np.arange(len(cells) + 1),
