@@ -22,7 +22,6 @@ LAYERS = [
     {"privacy"},
     {"models"},
     {"methods"},
-    {"sampling"},
     {"release", "synthesizer"},
     {"audit", "evaluate"},
     {"reproduce"},

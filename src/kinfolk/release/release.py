@@ -15,13 +15,12 @@ import numpy.typing as npt
 from kinfolk.data.decode import decode
 from kinfolk.data.frames import to_frame
 from kinfolk.errors import KinfolkError
+from kinfolk.models.base import Model, check_groups, sample_encoded
 from kinfolk.notebook import show
 from kinfolk.privacy.certificate import NOT_PRIVATE, certificate_rows
 from kinfolk.privacy.durable import replace as write_whole
 from kinfolk.release.digests import file_digest
-from kinfolk.release.types import Types
-from kinfolk.sampling import Model, Written, sample_encoded, write_sample
-from kinfolk.sampling.drawing import check_groups, schema_of
+from kinfolk.release.tables import Types, Written, write_sample
 from kinfolk.schema import Schema
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ class Release:
     @property
     def schema(self) -> Schema:
         """The schema of the tables."""
-        return schema_of(self.model)
+        return self.model.schema
 
     @property
     def private(self) -> bool:
