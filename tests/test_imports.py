@@ -15,7 +15,7 @@ import kinfolk
 ROOT = Path(kinfolk.__file__).parent
 
 LAYERS = [
-    {"errors", "notebook"},
+    {"_io", "errors", "notebook"},
     {"schema"},
     {"data", "datasets"},
     {"queries"},

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import narwhals as nw
 import numpy as np
@@ -20,9 +20,10 @@ import pyarrow.csv as pacsv
 import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
+from kinfolk._io import new_file
 from kinfolk.data.columns import column_kind
 from kinfolk.data.decode import decode
-from kinfolk.data.frames import FORMATS
+from kinfolk.data.frames import FORMATS, without_dictionaries
 from kinfolk.data.tables import TableLike, file_kind
 from kinfolk.errors import KinfolkError
 from kinfolk.models.base import Model, check_groups, sample
@@ -98,38 +99,30 @@ def write_sample(
 
 
 class _Writer:
-    """One table, written chunk by chunk under a temporary name."""
+    """One table, written chunk by chunk."""
 
-    def __init__(self, path: Path, format_: str, open_files: ExitStack) -> None:
-        self.path, self._format, self._open_files = path, format_, open_files
-        self._file: Any = None
+    def __init__(self, file: BinaryIO, format_: str, writers: ExitStack) -> None:
+        self._file, self._format, self._writers = file, format_, writers
+        self._writer: Any = None
 
     def write(self, table: pa.Table) -> None:
         if self._format == "csv":
-            # Arrow cannot write dictionaries as CSV; the values themselves are meant.
-            plain = [
-                c.cast(c.type.value_type) if pa.types.is_dictionary(c.type) else c for c in table
-            ]
-            table = pa.table(plain, names=table.column_names)
-        if self._file is None:
+            table = without_dictionaries(table)
+        if self._writer is None:
             maker = pacsv.CSVWriter if self._format == "csv" else pq.ParquetWriter
-            self._file = self._open_files.enter_context(maker(self.path, table.schema))
-        self._file.write_table(table)
+            self._writer = self._writers.enter_context(maker(self._file, table.schema))
+        self._writer.write_table(table)
 
 
 @contextmanager
 def _files(directory: Path, tables: tuple[str, ...], format_: str) -> Iterator[dict[str, _Writer]]:
     """Writers for all tables; the files get their names if the block ends well."""
-    partial = {name: directory / f".{name}.{format_}.{os.getpid()}.partial" for name in tables}
-    try:
-        with ExitStack() as open_files:
-            yield {name: _Writer(path, format_, open_files) for name, path in partial.items()}
-        for name, path in partial.items():
-            path.replace(directory / f"{name}.{format_}")
-    finally:
-        # Also on Ctrl-C, which is not an Exception.
-        for path in partial.values():
-            path.unlink(missing_ok=True)
+    # The writers end before any file gets its name.
+    with ExitStack() as files, ExitStack() as writers:
+        opened = {
+            name: files.enter_context(new_file(directory / f"{name}.{format_}")) for name in tables
+        }
+        yield {name: _Writer(file, format_, writers) for name, file in opened.items()}
 
 
 def _lasting(schema: Schema, types: Types, groups: int) -> dict[str, dict[str, Any]]:
