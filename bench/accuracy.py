@@ -34,6 +34,7 @@ from kinfolk.evaluate.metrics import shares
 from kinfolk.methods.marginals import REPLICATES, Marginals
 from kinfolk.methods.method import Method
 from kinfolk.methods.paper import hpd_fixed
+from kinfolk.models.base import sample
 from kinfolk.models.hpd import HPD
 from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.curator import Curator
@@ -42,7 +43,6 @@ from kinfolk.privacy.sensitivity import workload_weights
 from kinfolk.privacy.unit import Neighbours
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.workload import Workload
-from kinfolk.sampling import sample
 from kinfolk.schema import Schema
 
 EPSILONS = (0.125, 0.25, 0.5, 1.0)

@@ -15,6 +15,7 @@ from collections.abc import Callable
 import numpy as np
 
 from kinfolk.datasets import load_schema
+from kinfolk.models.base import sample, sample_encoded
 from kinfolk.models.histogram import Histogram
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
@@ -22,7 +23,7 @@ from kinfolk.models.mwem import mwem_update
 from kinfolk.models.pep import pep_update
 from kinfolk.queries.counting import count
 from kinfolk.queries.workload import Workload
-from kinfolk.sampling import sample, sample_encoded, write_sample
+from kinfolk.release.tables import write_sample
 
 
 def plain_numpy(model: HPD, groups: int, rng: np.random.Generator) -> int:

@@ -15,14 +15,13 @@ import kinfolk
 ROOT = Path(kinfolk.__file__).parent
 
 LAYERS = [
-    {"errors", "notebook"},
+    {"_io", "errors", "notebook"},
     {"schema"},
     {"data", "datasets"},
     {"queries"},
     {"privacy"},
     {"models"},
     {"methods"},
-    {"sampling"},
     {"release", "synthesizer"},
     {"audit", "evaluate"},
     {"reproduce"},

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kinfolk import _io
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy import (
     Accounting,
@@ -22,7 +23,6 @@ from kinfolk.privacy import (
     OverspendError,
     Spend,
     create_ledger,
-    durable,
     lock,
     read_account,
 )
@@ -95,10 +95,10 @@ def test_a_debit_is_on_disk_before_it_is_granted(
     path: Path, guarantee: Guarantee, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     flushed: list[bytes] = []
-    flush = durable._flush
+    flush = _io._flush
     with Ledger(path, guarantee) as ledger:
         monkeypatch.setattr(
-            durable, "_flush", lambda handle: (flush(handle), flushed.append(path.read_bytes()))
+            _io, "_flush", lambda handle: (flush(handle), flushed.append(path.read_bytes()))
         )
         spend = ledger.debit("a", _part(guarantee, 2))
         # Room for what will be released comes first, then the line, then the companion.
@@ -155,7 +155,7 @@ def test_a_failing_disk_closes_the_ledger(
         with monkeypatch.context() as patch:
             # The room is there; the line itself fails, before or after it is in the file.
             ledger._make_room(100_000)
-            patch.setattr(*((durable, "_flush") if reaches_the_file else (os, "pwrite")), fail)
+            patch.setattr(*((_io, "_flush") if reaches_the_file else (os, "pwrite")), fail)
             with pytest.raises(OSError, match="no space left"):
                 ledger.debit("a", noise)
         with pytest.raises(KinfolkError, match="broken by an error"):

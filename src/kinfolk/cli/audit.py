@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kinfolk._io import write_whole
 from kinfolk.cli.console import progress, say
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy.accounting import Accounting
@@ -98,9 +99,7 @@ def audit_command(
         )
     say(audit_text(result))
     if output is not None:
-        partial = output.with_name(output.name + ".partial")
-        partial.write_text(plot_svg(result), encoding="utf-8")
-        partial.replace(output)
+        write_whole(output, plot_svg(result))
         say(f"Plot       {output}")
     if result.verdict == "violated":
         raise KinfolkError(

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
+from kinfolk._io import new_file
 from kinfolk.cli.console import progress, say, table
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy.sensitivity import workload_sensitivities
@@ -93,7 +94,6 @@ def _export(workload: Workload, path: Path) -> None:
     """Write every query with its number, level, cell and words, batch by batch."""
     if path.suffix not in (".csv", ".parquet"):
         raise KinfolkError(f"{path}: the file type is unknown. Name a .csv or a .parquet file.")
-    partial = path.with_name(path.name + ".partial")
     columns = pa.schema(
         [
             ("query", pa.int64()),
@@ -102,16 +102,15 @@ def _export(workload: Workload, path: Path) -> None:
             ("text", pa.string()),
         ]
     )
-    opened = (
-        pacsv.CSVWriter(partial, columns)
-        if path.suffix == ".csv"
-        else pq.ParquetWriter(partial, columns)
-    )
-    with progress("Writing the queries", workload.size) as bar, opened as writer:
+    maker = pacsv.CSVWriter if path.suffix == ".csv" else pq.ParquetWriter
+    with (
+        progress("Writing the queries", workload.size) as bar,
+        new_file(path) as file,
+        maker(file, columns) as writer,
+    ):
         for batch in _batches(workload, columns):
             writer.write(batch)
             bar.advance(bar.task_ids[0], batch.num_rows)
-    partial.replace(path)
     say(f"Wrote {workload.size:,} queries to {path}.")
 
 

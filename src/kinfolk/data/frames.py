@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
+from kinfolk._io import new_file
 from kinfolk.errors import KinfolkError
 
 FORMATS = ("csv", "parquet")
@@ -45,11 +46,14 @@ def frame_kind(frame: Any) -> str:
 
 def write_table(table: pa.Table, path: Path) -> None:
     """Write a table as CSV or Parquet, by the file's suffix, all of it or nothing."""
-    partial = path.with_name(path.name + ".partial")
-    if path.suffix == ".csv":
-        # Arrow cannot write dictionaries as CSV; the values themselves are meant.
-        plain = [c.cast(c.type.value_type) if pa.types.is_dictionary(c.type) else c for c in table]
-        pacsv.write_csv(pa.table(plain, names=table.column_names), partial)
-    else:
-        pq.write_table(table, partial)
-    partial.replace(path)
+    with new_file(path) as file:
+        if path.suffix == ".csv":
+            pacsv.write_csv(without_dictionaries(table), file)
+        else:
+            pq.write_table(table, file)
+
+
+def without_dictionaries(table: pa.Table) -> pa.Table:
+    """The values themselves: Arrow cannot write dictionaries as CSV."""
+    plain = [c.cast(c.type.value_type) if pa.types.is_dictionary(c.type) else c for c in table]
+    return pa.table(plain, names=table.column_names)

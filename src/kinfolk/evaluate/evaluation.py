@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kinfolk._io import write_whole
 from kinfolk.data.tables import TableLike
 from kinfolk.errors import KinfolkError
 from kinfolk.evaluate.compare import Comparison, Stage, compare
@@ -46,9 +47,7 @@ class Evaluation:
             REPORT: self.html(),
         }
         for name, content in contents.items():
-            partial = target / f"{name}.partial"
-            partial.write_text(content, encoding="utf-8")
-            partial.replace(target / name)
+            write_whole(target / name, content)
         return {name: target / name for name in contents}
 
     def _repr_html_(self) -> str:

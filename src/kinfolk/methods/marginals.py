@@ -121,6 +121,15 @@ class Marginals:
             for key, one in allocate_budget(view).items()
         ]
 
+    def planned_noise(self, view: PublicView, workload: Workload) -> list[float | None]:
+        """That of the marginals that are bought, level by level."""
+        asked = view.workload.marginals
+        levels: dict[str, float] = {}
+        for one in allocate_budget(view).values():
+            bought = {asked[at].level for at in one.marginals if at < len(workload.marginals)}
+            levels |= dict.fromkeys(bought, one.sigma(view))
+        return [levels.get(marginal.level) for marginal in workload.marginals]
+
     def start(self, curator: Curator, *, rng: np.random.Generator) -> MarginalsTraining:
         """Begin."""
         return MarginalsTraining(self, curator, rng)

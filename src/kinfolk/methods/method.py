@@ -11,16 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk.errors import KinfolkError
-from kinfolk.models.histogram import Histogram
-from kinfolk.models.hpd import HPD
+from kinfolk.models.base import Model
 from kinfolk.privacy.account import OverspendError
 from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.curator import Curator
 from kinfolk.privacy.view import GROUPS, PublicView, Purchase
 from kinfolk.queries.workload import Workload
-
-Model: TypeAlias = HPD | Histogram
-"""What a method leaves: something that answers queries, and that groups can be drawn from."""
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Told what is being done, how many steps of it are done, and of how many; released values only."""
@@ -128,6 +124,13 @@ class Method(Protocol):
 
     def steps(self, view: PublicView) -> Sequence[Step]:
         """What it will buy, where there are as many groups as the view says; public."""
+
+    def planned_noise(self, view: PublicView, workload: Workload) -> Sequence[float | None]:
+        """For each marginal of a workload, the noise of a measurement, where it is planned.
+
+        The view is of what the method asks for that workload. In groups or people: the standard
+        deviation on a query.
+        """
 
     def start(self, curator: Curator, *, rng: np.random.Generator) -> Training:
         """Begin. `rng` is for what comes after the noise: where a model starts, say."""

@@ -13,7 +13,8 @@ from kinfolk.methods.adaptive import AdaptiveMeasurements, Learner
 from kinfolk.methods.explicit import MWEM, PEP
 from kinfolk.methods.fixed import FixedSettings, HPDFixed
 from kinfolk.methods.gen import GenSettings, HPDGen
-from kinfolk.methods.method import Model, Progress, Step, silent
+from kinfolk.methods.method import Progress, Step, silent
+from kinfolk.models.base import Model
 from kinfolk.models.gen import jax_library
 from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.curator import Curator
@@ -73,6 +74,15 @@ class AdaptiveMethod:
     def steps(self, view: PublicView) -> list[Step]:
         """What it will buy, round by round."""
         return self.loop.steps(view)
+
+    def planned_noise(self, view: PublicView, workload: Workload) -> list[float | None]:
+        """That of the first query to be measured, for each marginal that it may be of."""
+        steps = self.steps(view)
+        rho = next((step.rho for step in steps if step.key.startswith("measure ")), None)
+        if rho is None:
+            return [None] * len(workload.marginals)
+        starts = workload.offsets[:-1]
+        return [view.measure_query(start, rho=rho).mechanism.noise for start in starts]
 
     def start(self, curator: Curator, *, rng: np.random.Generator) -> AdaptiveTraining:
         """Begin."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from kinfolk.data.encoded import Encoded
+from kinfolk.models.base import Asked, Table, check_sums, wrong_shape
+from kinfolk.models.listed_sample import listed_batches
 from kinfolk.models.readings import Readings, family, fill_table
-from kinfolk.models.universe import LARGEST, Universe
+from kinfolk.models.universe import LARGEST, Universe, distinct_size
 from kinfolk.notebook import show
 from kinfolk.queries.workload import Marginal, Query, Workload
 from kinfolk.schema import Schema
@@ -28,6 +31,8 @@ class Histogram:
     >>> histogram.answer(workload).round(3).tolist()
     [0.5, 0.5, 0.866, 0.866, 0.5, 0.5, 0.5, 0.5]
     """
+
+    kind: ClassVar[str] = "histogram"
 
     universe: Universe
     probabilities: Floats
@@ -102,6 +107,47 @@ class Histogram:
     def answer_queries(self, queries: Sequence[Query]) -> Floats:
         """The answers to some queries as shares: (queries,), in the order given."""
         return Readings(self.universe, queries).shares(self.probabilities)
+
+    def evaluator(self, asked: Asked) -> Callable[[Table], Floats]:
+        """Asks queries of one table, (casts, household kinds), after the other."""
+        from kinfolk.models.narrowing import answer_listed
+
+        def shares(table: Table) -> Floats:
+            model = Histogram(universe=self.universe, probabilities=np.asarray(table, np.float64))
+            if isinstance(asked, Workload):
+                return model.answer(asked)
+            return answer_listed(model, asked)
+
+        return shares
+
+    def batches(
+        self, groups: int, *, size: int, rng: np.random.Generator, stratified: bool
+    ) -> Iterator[Encoded]:
+        """Draw groups in batches of `size`, each batch in random order."""
+        return listed_batches(
+            self.universe, self.probabilities, groups, size=size, rng=rng, stratified=stratified
+        )
+
+    def describe(self) -> Mapping[str, Any]:
+        """Nothing but its kind: the universe follows from the schema."""
+        return {"kind": self.kind, "scheme": None}
+
+    @classmethod
+    def from_description(
+        cls, described: Mapping[str, Any], schema: Schema, table: npt.NDArray[Any]
+    ) -> Self:
+        """The model that a file describes, if the table holds its distribution."""
+        # First the sizes, which are quick to work out; then the list of all groups.
+        if table.dtype != np.float64 or table.ndim != 2 or table.size != distinct_size(schema):
+            raise wrong_shape(table)
+        universe = Universe.of(schema)
+        if table.shape != (universe.casts, universe.group_cells):
+            raise wrong_shape(table)
+        check_sums(table, table.sum())
+        return cls(universe=universe, probabilities=table)
+
+    def check_replicates(self, tables: npt.NDArray[Any]) -> None:
+        """Its methods make none."""
 
     def _table(self, marginal: Marginal) -> Floats:
         """(sizes, member cells, household kinds) what a group adds; for a family of marginals."""

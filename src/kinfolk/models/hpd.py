@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from kinfolk.data.encoded import Encoded
+from kinfolk.errors import KinfolkError
+from kinfolk.models.base import Asked, Table, check_sums, wrong_shape
 from kinfolk.models.layout import Floats, Layout
 from kinfolk.models.mixture.prepared import Answers, Prepared, softmax, softmax_vjp
+from kinfolk.models.mixture.sample import mixture_batches
 from kinfolk.notebook import show
 from kinfolk.queries.workload import Workload
+from kinfolk.schema import Schema
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -29,6 +35,8 @@ class HPD:
     >>> round(float(model.answer(workload).sum()), 6)
     1.0
     """
+
+    kind: ClassVar[str] = "hpd"
 
     layout: Layout
     probabilities: Floats
@@ -60,6 +68,11 @@ class HPD:
         """Each distribution is the softmax of its logits, (rows, K), over what can occur."""
         allowed = logits if layout.possible.all() else layout.masked(logits.copy())
         return cls(layout=layout, probabilities=softmax(allowed, layout.segments))
+
+    @property
+    def schema(self) -> Schema:
+        """The schema whose groups these are."""
+        return self.layout.schema
 
     @property
     def components(self) -> int:
@@ -141,6 +154,68 @@ class HPD:
             raise ValueError("the queries were prepared for another layout")
         return asked
 
+    def evaluator(self, asked: Asked) -> Callable[[Table], npt.NDArray[np.float64]]:
+        """Prepares queries once; they are asked of one table, (rows, K), after the other."""
+        from kinfolk.models.narrowing import Narrowed
+
+        if not isinstance(asked, Workload):
+            return Narrowed(self.layout, asked).answer
+        prepared = Prepared.of(self.layout, asked)
+
+        def shares(table: Table) -> npt.NDArray[np.float64]:
+            found = HPD(layout=self.layout, probabilities=table).answer(prepared)
+            return np.asarray(found, np.float64)
+
+        return shares
+
+    def batches(
+        self, groups: int, *, size: int, rng: np.random.Generator, stratified: bool
+    ) -> Iterator[Encoded]:
+        """Draw groups in batches of `size`, each batch in random order."""
+        return mixture_batches(
+            self.layout, self.probabilities, groups, size=size, rng=rng, stratified=stratified
+        )
+
+    def describe(self) -> Mapping[str, Any]:
+        """The sharing scheme, for the model file."""
+        return {"kind": self.kind, "scheme": [list(part) for part in self.layout.scheme]}
+
+    @classmethod
+    def from_description(
+        cls, described: Mapping[str, Any], schema: Schema, table: npt.NDArray[Any]
+    ) -> Self:
+        """The model that a file describes, if the table holds its distributions."""
+        layout = Layout(schema=schema, scheme=_scheme(described.get("scheme"), schema))
+        fits = table.ndim == 2 and table.shape[0] == layout.rows and table.shape[1] >= 1
+        if not fits or table.dtype not in (np.float32, np.float64):
+            raise wrong_shape(table)
+        check_sums(table, np.add.reduceat(table, layout.segments[:-1], axis=0, dtype=np.float64))
+        return cls(layout=layout, probabilities=table)
+
+    def check_replicates(self, tables: npt.NDArray[Any]) -> Table:
+        """Models fitted to made-up noise, (replicates, rows, K), if they fit this one."""
+        rows = self.layout.rows
+        if (
+            tables.ndim != 3
+            or tables.shape[1] != rows
+            or 0 in tables.shape
+            or tables.dtype not in (np.float32, np.float64)
+        ):
+            raise KinfolkError(
+                f"the model is damaged: its replicates are {tables.shape} of {tables.dtype}, not "
+                f"(replicates, {rows}, components) of floating-point numbers. Get another copy."
+            )
+        starts = self.layout.segments[:-1]
+        for table in tables:
+            sums = np.add.reduceat(table, starts, axis=0, dtype=np.float64)
+            # Written so that what is not a number fails as well.
+            if not (table.min() >= 0 and np.abs(sums - 1).max() <= 1e-4):
+                raise KinfolkError(
+                    "the model is damaged: its replicates are negative or do not add up to one. "
+                    "Get another copy."
+                )
+        return np.ascontiguousarray(tables)
+
     def __repr__(self) -> str:
         kind = self.probabilities.dtype
         return f"HPD({self.components:,} components of {self.layout.rows:,} rows, {kind})"
@@ -154,3 +229,15 @@ class HPD:
             ["members of a group, on average", f"{self.mean_size():.3g}"],
         ]
         return show("Mixture of product distributions over whole groups", rows)
+
+
+def _scheme(scheme: object, schema: Schema) -> tuple[tuple[int, ...], ...]:
+    """The sharing scheme that a model file holds."""
+    roles = 1 if schema.roles is None else len(schema.roles.names)
+    if (
+        not isinstance(scheme, list)
+        or len(scheme) != roles
+        or not all(isinstance(part, list) and len(part) <= schema.max_size for part in scheme)
+    ):
+        raise KinfolkError("is damaged: its sharing scheme is not one for its schema.")
+    return tuple(tuple(part) for part in scheme)

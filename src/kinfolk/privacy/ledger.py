@@ -29,11 +29,11 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
+from kinfolk._io import write_at, write_whole
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy.account import FORMAT, Account, Allotment, Released, Spend, account_from
 from kinfolk.privacy.amounts import to_text
 from kinfolk.privacy.chain import START, Head, read_chain, seal
-from kinfolk.privacy.durable import replace, write_at
 from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.lock import WriterLock
 from kinfolk.privacy.mechanisms import Mechanism
@@ -63,8 +63,9 @@ def create_ledger(
         "guarantee": total.describe(),
     }
     line, check = seal(header, previous=START)
-    replace(path, line)
-    replace(Head.beside(path), Head(lines=1, check=check).content)
+    write_whole(path, line, mode=0o600, durable=True)
+    head = Head(lines=1, check=check)
+    write_whole(Head.beside(path), head.content, mode=0o600, durable=True)
 
 
 def _token(name: str, length: int, seeded: str | None) -> str:
@@ -338,7 +339,8 @@ class Ledger:
         }
         line, check = seal(entry, previous=self._last)
         # In one step: a crash here leaves the half line, or its record, and never neither.
-        replace(self._path, self._path.read_bytes()[: self._end] + line)
+        content = self._path.read_bytes()[: self._end] + line
+        write_whole(self._path, content, mode=0o600, durable=True)
         os.close(self._file)
         self._file = os.open(self._path, os.O_RDWR)
         self._advance(line, check)

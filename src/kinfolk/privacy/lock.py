@@ -3,23 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import os
 from pathlib import Path
-from typing import Any
 
+from kinfolk._io import fcntl_or_none
 from kinfolk.errors import KinfolkError
-
-
-def _fcntl() -> Any:
-    try:
-        return importlib.import_module("fcntl")
-    except ImportError:
-        return None
-
-
-fcntl_or_none = _fcntl()
-"""The module fcntl, or None on a platform without it."""
 
 
 class WriterLock:

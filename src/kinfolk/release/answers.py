@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,22 +11,13 @@ import numpy.typing as npt
 
 from kinfolk.errors import KinfolkError
 from kinfolk.methods.marginals import REPLICATES
-from kinfolk.models.histogram import Histogram
-from kinfolk.models.hpd import HPD
-from kinfolk.models.mixture.prepared import Prepared
-from kinfolk.models.narrowing import Narrowed, answer_listed
+from kinfolk.models.base import Asked, Floats, Table
 from kinfolk.notebook import show
 from kinfolk.queries.question_parser import parse
 from kinfolk.queries.questions import Question
 from kinfolk.queries.workload import Workload
 from kinfolk.release.release import Release
 from kinfolk.schema import Schema
-
-Floats = npt.NDArray[np.float64]
-Table = npt.NDArray[np.float32] | npt.NDArray[np.float64]
-
-Asked = Workload | tuple[Question, ...]
-"""A whole workload, or questions one by one."""
 
 MOST_SHOWN = 30
 """Answers that a notebook shows at most."""
@@ -87,10 +78,7 @@ def answer(release: Release, asked: Workload | str | Sequence[str | Question]) -
     totals = np.where(
         _of_groups(questions, release.schema), release.groups, release.groups * model.mean_size()
     )
-    if isinstance(model, Histogram):
-        shares = _listed(model, questions)
-        return Answers(asked=questions, shares=shares, totals=totals)
-    shares_of = _asking(model, questions)
+    shares_of = model.evaluator(questions)
     shares = shares_of(model.probabilities)
     tables = replicates(release)
     if tables is None:
@@ -127,50 +115,10 @@ def _of_groups(asked: Asked, schema: Schema) -> npt.NDArray[np.bool_]:
     return np.array([question.level == "group" for question in asked], np.bool_)
 
 
-def _listed(model: Histogram, asked: Asked) -> Floats:
-    return model.answer(asked) if isinstance(asked, Workload) else answer_listed(model, asked)
-
-
-def _asking(model: HPD, questions: Asked) -> Callable[[Table], Floats]:
-    """Prepares the questions once; they are asked of one table, (rows, K), after the other."""
-    if not isinstance(questions, Workload):
-        return Narrowed(model.layout, questions).answer
-    prepared = Prepared.of(model.layout, questions)
-
-    def shares(table: Table) -> Floats:
-        found = HPD(layout=model.layout, probabilities=table).answer(prepared)
-        return np.asarray(found, np.float64)
-
-    return shares
-
-
 def replicates(release: Release) -> Table | None:
-    """The models fitted to made-up noise, (replicates, rows, K), if there are any and they fit."""
+    """The models fitted to made-up noise, (replicates, ...), if there are any and they fit."""
     tables = release.extra.get(REPLICATES)
-    model = release.model
-    if tables is None or not isinstance(model, HPD):
-        return None
-    rows = model.layout.rows
-    if (
-        tables.ndim != 3
-        or tables.shape[1] != rows
-        or 0 in tables.shape
-        or tables.dtype not in (np.float32, np.float64)
-    ):
-        raise KinfolkError(
-            f"the model is damaged: its replicates are {tables.shape} of {tables.dtype}, not "
-            f"(replicates, {rows}, components) of floating-point numbers. Get another copy."
-        )
-    starts = model.layout.segments[:-1]
-    for table in tables:
-        sums = np.add.reduceat(table, starts, axis=0, dtype=np.float64)
-        # Written so that what is not a number fails as well.
-        if not (table.min() >= 0 and np.abs(sums - 1).max() <= 1e-4):
-            raise KinfolkError(
-                "the model is damaged: its replicates are negative or do not add up to one. "
-                "Get another copy."
-            )
-    return np.ascontiguousarray(tables)
+    return None if tables is None else release.model.check_replicates(tables)
 
 
 def student(level: float, freedom: int) -> float:

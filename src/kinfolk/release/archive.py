@@ -22,6 +22,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from kinfolk._io import new_file
 from kinfolk.errors import KinfolkError
 
 Arrays = Mapping[str, npt.NDArray[Any]]
@@ -55,20 +56,14 @@ _LOCAL = 30
 
 def write_archive(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Arrays) -> None:
     """Write the file under a temporary name, and give it its own when it is on disk."""
-    target = Path(path)
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     text = json.dumps(header, allow_nan=False, ensure_ascii=False, indent=1, sort_keys=True)
-    try:
-        with partial.open("wb") as file:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-                archive.writestr(_entry(HEADER), text.encode())
-                for name in sorted(arrays):
-                    archive.writestr(_entry(f"{name}.npy"), _packed(name, arrays[name]))
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
+    with (
+        new_file(Path(path), durable=True) as file,
+        zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive,
+    ):
+        archive.writestr(_entry(HEADER), text.encode())
+        for name in sorted(arrays):
+            archive.writestr(_entry(f"{name}.npy"), _packed(name, arrays[name]))
 
 
 def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:

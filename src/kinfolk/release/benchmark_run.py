@@ -20,13 +20,13 @@ import numpy as np
 from kinfolk.data.decode import decode
 from kinfolk.errors import KinfolkError
 from kinfolk.methods.method import Method
+from kinfolk.models.base import sample_encoded
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
 from kinfolk.privacy.curator import Curator
 from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.opendp_bridge import opendp
 from kinfolk.queries.workload import Workload
-from kinfolk.sampling import sample_encoded
 from kinfolk.schema import Schema
 
 FEW, MANY = 1_000, 20_000

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from kinfolk.errors import KinfolkError
-from kinfolk.methods.marginals import Marginals, allocate_budget
 from kinfolk.methods.method import Method
 from kinfolk.models.layout import Layout
 from kinfolk.models.universe import LARGEST, distinct_size, universe_size
@@ -105,7 +104,14 @@ def _parameters(schema: Schema, settings: Mapping[str, object]) -> int | None:
 def _families(
     workload: Workload, method: Method, guarantee: Guarantee, *, groups: int, people: int
 ) -> tuple[Family, ...]:
-    sigmas = _sigmas(workload, method, guarantee, groups=groups, people=people)
+    view = PublicView.of(
+        method.asks(workload),
+        guarantee,
+        size_weighted=method.size_weighted,
+        groups=groups,
+        people=people,
+    )
+    sigmas = method.planned_noise(view, workload)
     found: list[Family] = []
     for level, relation in dict.fromkeys((b.level, b.relation) for b in workload.marginals):
         marginals = [
@@ -124,25 +130,3 @@ def _families(
             )
         )
     return tuple(found)
-
-
-def _sigmas(
-    workload: Workload, method: Method, guarantee: Guarantee, *, groups: int, people: int
-) -> list[float | None]:
-    """For each marginal, the noise of a measurement as the method plans it, if it does."""
-    asked = method.asks(workload)
-    view = PublicView.of(
-        asked, guarantee, size_weighted=method.size_weighted, groups=groups, people=people
-    )
-    if isinstance(method, Marginals):
-        levels: dict[str, float] = {}
-        for one in allocate_budget(view).values():
-            bought = {
-                asked.marginals[at].level for at in one.marginals if at < len(workload.marginals)
-            }
-            levels |= dict.fromkeys(bought, one.sigma(view))
-        return [levels.get(marginal.level) for marginal in workload.marginals]
-    rho = next((step.rho for step in method.steps(view) if step.key.startswith("measure ")), None)
-    if rho is None:
-        return [None] * len(workload.marginals)
-    return [view.measure_query(start, rho=rho).mechanism.noise for start in workload.offsets[:-1]]

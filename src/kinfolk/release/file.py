@@ -7,22 +7,18 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from kinfolk.errors import KinfolkError
-from kinfolk.models.histogram import Histogram
-from kinfolk.models.hpd import HPD
-from kinfolk.models.layout import Layout
-from kinfolk.models.universe import Universe, distinct_size
+from kinfolk.models.base import Model
+from kinfolk.models.registry import KINDS
 from kinfolk.privacy.certificate import FORMAT as CERTIFICATE
 from kinfolk.privacy.certificate import Certificate
 from kinfolk.release.archive import read_archive, write_archive
 from kinfolk.release.digests import model_digest
 from kinfolk.release.release import PROBABILITIES, Release
-from kinfolk.release.types import types_from_json, types_to_json
+from kinfolk.release.tables import types_from_json, types_to_json
 from kinfolk.release.verify import settled_groups, verify
-from kinfolk.sampling import Model
 from kinfolk.schema import Schema
 from kinfolk.schema.roles import is_whole
 
@@ -48,9 +44,8 @@ def save(release: Release, path: str | os.PathLike[str]) -> None:
     model = release.model
     header = {
         "format": FORMAT,
-        "kind": "hpd" if isinstance(model, HPD) else "histogram",
         "schema": release.schema.to_yaml(),
-        "scheme": [list(part) for part in model.layout.scheme] if isinstance(model, HPD) else None,
+        **model.describe(),
         "groups": release.groups,
         "types": types_to_json(release.types),
         "method": release.method,
@@ -113,39 +108,10 @@ def _model(header: Mapping[str, Any], schema: Schema, table: npt.NDArray[Any]) -
         ranges = (high - low + 1 for low, high in schema.roles.limits(schema.max_size))
         if math.prod(ranges) > MOST_COMPOSITIONS:
             raise KinfolkError("is no model file: its roles allow too many compositions.")
-    if header["kind"] == "hpd":
-        layout = Layout(schema=schema, scheme=_scheme(header.get("scheme"), schema))
-        fits = table.ndim == 2 and table.shape[0] == layout.rows and table.shape[1] >= 1
-        if not fits or table.dtype not in (np.float32, np.float64):
-            raise KinfolkError(f"is damaged: its probabilities are {_shape(table)}.")
-        _check_sums(table, np.add.reduceat(table, layout.segments[:-1], axis=0, dtype=np.float64))
-        return HPD(layout=layout, probabilities=table)
-    if header["kind"] != "histogram":
+    kind = KINDS.get(header["kind"])
+    if kind is None:
         raise KinfolkError(f"holds a model of the unknown kind {header['kind'][:40]!r}.")
-    # First the sizes, which are quick to work out; then the list of all groups.
-    if table.dtype != np.float64 or table.ndim != 2 or table.size != distinct_size(schema):
-        raise KinfolkError(f"is damaged: its probabilities are {_shape(table)}.")
-    universe = Universe.of(schema)
-    if table.shape != (universe.casts, universe.group_cells):
-        raise KinfolkError(f"is damaged: its probabilities are {_shape(table)}.")
-    _check_sums(table, table.sum())
-    return Histogram(universe=universe, probabilities=table)
-
-
-def _scheme(scheme: object, schema: Schema) -> tuple[tuple[int, ...], ...]:
-    roles = 1 if schema.roles is None else len(schema.roles.names)
-    if (
-        not isinstance(scheme, list)
-        or len(scheme) != roles
-        or not all(isinstance(part, list) and len(part) <= schema.max_size for part in scheme)
-    ):
-        raise KinfolkError("is damaged: its sharing scheme is not one for its schema.")
-    return tuple(tuple(part) for part in scheme)
-
-
-def _check_sums(table: npt.NDArray[Any], sums: Any) -> None:
-    if table.min() < 0 or np.abs(sums - 1).max() > 1e-4:
-        raise KinfolkError("is damaged: its probabilities are negative or do not add up to one.")
+    return kind.from_description(header, schema, table)
 
 
 def _check_certificate(
@@ -166,7 +132,3 @@ def _check_certificate(
         wrong = ["it is the certificate of another model"]
     if wrong:
         raise KinfolkError(f"its certificate does not hold: {wrong[0]}.")
-
-
-def _shape(table: npt.NDArray[Any]) -> str:
-    return f"{table.shape} of {table.dtype}, which is not what its schema needs"

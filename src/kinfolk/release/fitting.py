@@ -33,7 +33,7 @@ from kinfolk.queries.workload import Workload
 from kinfolk.release.digests import model_digest
 from kinfolk.release.interrupts import patient_interrupts
 from kinfolk.release.release import PROBABILITIES, Release, checked_seed
-from kinfolk.release.types import column_types
+from kinfolk.release.tables import column_types
 from kinfolk.release.verify import verify_plan
 from kinfolk.schema import Schema
 from kinfolk.schema.words import singular

@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from kinfolk._io import write_whole
 from kinfolk.data.decode import decode
 from kinfolk.data.frames import to_frame
 from kinfolk.errors import KinfolkError
+from kinfolk.models.base import Model, check_groups, sample_encoded
 from kinfolk.notebook import show
 from kinfolk.privacy.certificate import NOT_PRIVATE, certificate_rows
-from kinfolk.privacy.durable import replace as write_whole
 from kinfolk.release.digests import file_digest
-from kinfolk.release.types import Types
-from kinfolk.sampling import Model, Written, sample_encoded, write_sample
-from kinfolk.sampling.drawing import check_groups, schema_of
+from kinfolk.release.tables import Types, Written, write_sample
 from kinfolk.schema import Schema
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ class Release:
     @property
     def schema(self) -> Schema:
         """The schema of the tables."""
-        return schema_of(self.model)
+        return self.model.schema
 
     @property
     def private(self) -> bool:
@@ -119,7 +118,7 @@ class Release:
         tables = {path.name: file_digest(path) for path in written.paths.values()}
         stated = {**self.certificate, "release": {**self.certificate["release"], "tables": tables}}
         text = json.dumps(stated, indent=2) + "\n"
-        write_whole(Path(directory) / CERTIFICATE, text.encode(), mode=0o666)
+        write_whole(Path(directory) / CERTIFICATE, text, durable=True)
         return written
 
     def answer(self, asked: Workload | str | Sequence[str | Question]) -> Answers:

@@ -13,13 +13,13 @@ import numba
 import numpy as np
 
 from kinfolk.evaluate.metrics import shares
+from kinfolk.models.base import sample
 from kinfolk.privacy.curator import Curator
 from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.unit import Neighbours
 from kinfolk.queries.counting import Counter
 from kinfolk.reproduce.dataset import Dataset
 from kinfolk.reproduce.grid import Grid, Run
-from kinfolk.sampling import sample
 
 
 @dataclass(frozen=True, kw_only=True)

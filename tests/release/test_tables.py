@@ -12,11 +12,13 @@ import pytest
 from kinfolk.data.encode import encode
 from kinfolk.data.tables import read_source
 from kinfolk.errors import KinfolkError
+from kinfolk.models.base import sample_encoded
 from kinfolk.models.histogram import Histogram
-from kinfolk.sampling import files, sample_encoded, write_sample
+from kinfolk.release import tables
+from kinfolk.release.tables import write_sample
 from models.listed import tiny_schema
-from sampling.mixtures import random_mixture
-from sampling.test_drawing import FLAT, ROLES, model_of, same
+from models.mixtures import random_mixture
+from models.test_sample import FLAT, ROLES, model_of, same
 
 FORMATS = pytest.mark.parametrize("form", ["csv", "parquet"])
 
@@ -27,7 +29,7 @@ FORMATS = pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_what_is_written_is_what_was_drawn(
     kind: str, schema, form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # type: ignore[no-untyped-def]
-    monkeypatch.setattr(files, "CHUNK", 64)
+    monkeypatch.setattr(tables, "CHUNK", 64)
     model = model_of(kind, schema, 1)
     seen: list[int] = []
     written = write_sample(
@@ -54,7 +56,7 @@ def test_what_is_written_is_what_was_drawn(
 def test_an_interrupted_run_leaves_what_was_there(
     form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "CHUNK", 10)
+    monkeypatch.setattr(tables, "CHUNK", 10)
     model = model_of("mixture", ROLES, 1)
     (tmp_path / f"homes.{form}").write_text("before")
 
@@ -74,7 +76,7 @@ def test_storage_types_are_kept_where_they_hold(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A key of 8 bits holds 127 groups; the column must not change its type on the way."""
-    monkeypatch.setattr(files, "CHUNK", 100)
+    monkeypatch.setattr(tables, "CHUNK", 100)
     schema = tiny_schema([3], [2], max_size=2)
     model = random_mixture(schema, components=5, rng=np.random.default_rng(1))
     types = {

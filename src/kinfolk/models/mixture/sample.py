@@ -8,14 +8,15 @@ exactly; only the groups together are more even than independent ones would be.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from kinfolk.data.encoded import Encoded, code_type
-from kinfolk.models.hpd import HPD
-from kinfolk.models.mixture.prepared import in_threads
-from kinfolk.sampling.mixture_kernel import (
+from kinfolk.models._streams import spread
+from kinfolk.models.layout import Layout
+from kinfolk.models.mixture._sample_kernel import (
     Drawn,
     Draws,
     Places,
@@ -23,16 +24,22 @@ from kinfolk.sampling.mixture_kernel import (
     draw_attributes,
     draw_compositions,
 )
-from kinfolk.sampling.streams import spread
+from kinfolk.models.mixture.prepared import in_threads
 
 Ints = npt.NDArray[np.int64]
 
 
 def mixture_batches(
-    model: HPD, groups: int, *, size: int, rng: np.random.Generator, stratified: bool
+    layout: Layout,
+    probabilities: npt.NDArray[np.floating[Any]],
+    groups: int,
+    *,
+    size: int,
+    rng: np.random.Generator,
+    stratified: bool,
 ) -> Iterator[Encoded]:
     """Draw groups in batches of `size`, each batch in random order."""
-    columns = np.ascontiguousarray(model.probabilities.T, np.float64)
+    columns = np.ascontiguousarray(probabilities.T, np.float64)
     turns = rng.permutation(len(columns))
     for start in range(0, groups, size):
         number = min(size, groups - start)
@@ -40,11 +47,11 @@ def mixture_batches(
             chosen = turns[np.arange(start, start + number) % len(turns)]
         else:
             chosen = rng.integers(len(turns), size=number)
-        yield _batch(model, columns, chosen, rng=rng, stratified=stratified)
+        yield _batch(layout, columns, chosen, rng=rng, stratified=stratified)
 
 
 def _batch(
-    model: HPD,
+    layout: Layout,
     columns: npt.NDArray[np.float64],
     chosen: Ints,
     *,
@@ -52,7 +59,7 @@ def _batch(
     stratified: bool,
 ) -> Encoded:
     """One group for each of the chosen components, in random order."""
-    layout, schema = model.layout, model.layout.schema
+    schema = layout.schema
     counts = np.bincount(chosen, minlength=len(columns))
     components = np.flatnonzero(counts)
     starts = np.concatenate([[0], np.cumsum(counts[components])])

@@ -1,30 +1,76 @@
-"""From a model to groups and their members, in arrays."""
+"""What all models have in common: they answer queries, and groups are drawn from them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, ClassVar, Protocol, Self, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from kinfolk.data.encoded import Encoded
 from kinfolk.errors import KinfolkError
-from kinfolk.models.histogram import Histogram
-from kinfolk.models.hpd import HPD
-from kinfolk.sampling.listed import listed_batches
-from kinfolk.sampling.mixture import mixture_batches
+from kinfolk.queries.questions import Question
+from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
 from kinfolk.schema.attributes import shown
 from kinfolk.schema.roles import is_whole
 
-Model: TypeAlias = HPD | Histogram
-"""What groups can be drawn from."""
+Floats: TypeAlias = npt.NDArray[np.float64]
+Table: TypeAlias = npt.NDArray[np.float32] | npt.NDArray[np.float64]
+"""A model's probabilities."""
+Asked: TypeAlias = Workload | tuple[Question, ...]
+"""A whole workload, or questions one by one."""
 
 BATCH = 262_144
 """Groups that are drawn, and evened out, together."""
 
 _PEOPLE = 4_194_304
 """People in a batch at most; only very large groups get there."""
+
+
+class Model(Protocol):
+    """A distribution over whole groups: a schema, and one table of probabilities.
+
+    A new one stands in a folder of its own and is named in `kinfolk.models.registry`.
+    """
+
+    kind: ClassVar[str]
+    """How a model file calls it."""
+
+    @property
+    def schema(self) -> Schema:
+        """The schema whose groups these are."""
+
+    @property
+    def probabilities(self) -> npt.NDArray[Any]:
+        """All that was learnt, in one array."""
+
+    def mean_size(self) -> float:
+        """How many members a group has on average."""
+
+    def answer(self, asked: Workload) -> npt.NDArray[Any]:
+        """The share of groups or of people that every query asks for: (queries,)."""
+
+    def evaluator(self, asked: Asked) -> Callable[[Table], Floats]:
+        """Prepares queries once; they are asked of one table like its own after the other."""
+
+    def batches(
+        self, groups: int, *, size: int, rng: np.random.Generator, stratified: bool
+    ) -> Iterator[Encoded]:
+        """Draw groups in batches of `size`, each batch in random order; see `sample`."""
+
+    def describe(self) -> Mapping[str, Any]:
+        """What a model file says of it, beside schema and probabilities: JSON values."""
+
+    @classmethod
+    def from_description(
+        cls, described: Mapping[str, Any], schema: Schema, table: npt.NDArray[Any]
+    ) -> Self:
+        """The model that a file describes; KinfolkError where the table does not hold it."""
+
+    def check_replicates(self, tables: npt.NDArray[Any]) -> Table | None:
+        """Tables like its own, (replicates, ...), if they are; None if it has no use for any."""
 
 
 def sample(
@@ -44,6 +90,7 @@ def sample(
     same `rng` gives the same groups, whatever the chunks.
 
     >>> from kinfolk.datasets import load_schema
+    >>> from kinfolk.models.histogram import Histogram
     >>> model = Histogram.uniform(load_schema("acs-red"))
     >>> list(sample(model, 1000, rng=np.random.default_rng(1), chunk=600))
     [Encoded(600 groups, 1,757 people), Encoded(400 groups, 1,176 people)]
@@ -54,12 +101,8 @@ def sample(
     # Drawing begins later, when the first chunk is wanted; what becomes of rng until then is
     # nobody's business.
     own = np.random.default_rng(rng.integers(2**63, size=4))
-    size = batch_size(schema_of(model))
-    batches = (
-        mixture_batches(model, groups, size=size, rng=own, stratified=stratified)
-        if isinstance(model, HPD)
-        else listed_batches(model, groups, size=size, rng=own, stratified=stratified)
-    )
+    size = batch_size(model.schema)
+    batches = model.batches(groups, size=size, rng=own, stratified=stratified)
     return batches if chunk is None else _rechunked(batches, chunk)
 
 
@@ -69,16 +112,12 @@ def sample_encoded(
     """Draw exactly so many groups, all in one; see `sample`.
 
     >>> from kinfolk.datasets import load_schema
+    >>> from kinfolk.models.histogram import Histogram
     >>> model = Histogram.uniform(load_schema("acs-red"))
     >>> sample_encoded(model, 1000, rng=np.random.default_rng(1))
     Encoded(1,000 groups, 2,933 people)
     """
     return _joined(list(sample(model, groups, rng=rng, stratified=stratified)))
-
-
-def schema_of(model: Model) -> Schema:
-    """The schema whose groups a model draws."""
-    return model.layout.schema if isinstance(model, HPD) else model.schema
 
 
 def check_groups(groups: int) -> None:
@@ -135,4 +174,18 @@ def _joined(parts: list[Encoded]) -> Encoded:
         individual=np.concatenate([part.individual for part in parts]),
         offsets=np.concatenate([[0], np.cumsum(sizes)]),
         role=np.concatenate(roles) if roles else None,
+    )
+
+
+def check_sums(table: npt.NDArray[Any], sums: Any) -> None:
+    """Refuse a table from a file that holds no distributions."""
+    if table.min() < 0 or np.abs(sums - 1).max() > 1e-4:
+        raise KinfolkError("is damaged: its probabilities are negative or do not add up to one.")
+
+
+def wrong_shape(table: npt.NDArray[Any]) -> KinfolkError:
+    """The error where a table from a file is not what the schema needs."""
+    return KinfolkError(
+        f"is damaged: its probabilities are {table.shape} of {table.dtype}, which is not what its "
+        "schema needs."
     )

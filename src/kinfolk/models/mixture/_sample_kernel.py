@@ -1,4 +1,3 @@
-# mypy: disallow-untyped-decorators=False
 """The compiled loops that draw groups from the components of a mixture."""
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk.sampling.streams import draw, shuffle
+from kinfolk.models._streams import draw, shuffle
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -12,14 +12,15 @@ from hypothesis import strategies as st
 from kinfolk.data.encoded import Encoded
 from kinfolk.datasets import load_schema
 from kinfolk.errors import KinfolkError
+from kinfolk.models import base
+from kinfolk.models.base import Model, sample, sample_encoded
 from kinfolk.models.histogram import Histogram
 from kinfolk.models.layout import Layout
 from kinfolk.queries.workload import Workload
-from kinfolk.sampling import Model, drawing, sample, sample_encoded
 from kinfolk.schema import Schema
+from models.agreement import disagreement, shares
 from models.listed import tiny_schema, tiny_schemas
-from sampling.agreement import disagreement, shares
-from sampling.mixtures import as_histogram, random_mixture, with_parts
+from models.mixtures import as_histogram, random_mixture, with_parts
 
 FLAT = Schema.from_text(
     "individual: {table: rows, attributes: {a: {values: [1, 2]}, b: {values: [1, 2, 3]}}}\n"
@@ -142,18 +143,18 @@ def test_every_group_is_allowed(schema: Schema, groups: int, kind: bool, even: b
 
 
 @KINDS
-@pytest.mark.parametrize("batch", [50, drawing.BATCH])
+@pytest.mark.parametrize("batch", [50, base.BATCH])
 def test_chunks_do_not_change_the_groups(
     kind: str, batch: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(drawing, "BATCH", batch)
+    monkeypatch.setattr(base, "BATCH", batch)
     model = model_of(kind, ROLES, 8)
     whole = sample_encoded(model, 333, rng=np.random.default_rng(9))
     assert whole.groups == 333
     for chunk in (1, 7, 100, 1000):
         parts = list(sample(model, 333, rng=np.random.default_rng(9), chunk=chunk))
         assert [part.groups for part in parts[:-1]] == [chunk] * (len(parts) - 1)
-        assert same(drawing._joined(parts), whole)
+        assert same(base._joined(parts), whole)
     assert not same(sample_encoded(model, 333, rng=np.random.default_rng(10)), whole)
 
 
@@ -162,7 +163,7 @@ def test_components_get_their_share_and_are_mixed(
     groups: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each of 30 components writes its number into a group attribute."""
-    monkeypatch.setattr(drawing, "BATCH", 97)
+    monkeypatch.setattr(base, "BATCH", 97)
     schema = tiny_schema([30], [2], max_size=2)
     rng = np.random.default_rng(11)
     model = with_parts(random_mixture(schema, components=30, rng=rng), group=np.eye(30))

@@ -1,0 +1,115 @@
+# mypy: disallow-untyped-decorators=False
+"""Groups from a histogram over all possible groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from kinfolk.data.encoded import Encoded, code_type
+from kinfolk.models._streams import uniform
+from kinfolk.models.universe import Universe
+
+Ints = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.integer[Any]]
+
+
+def listed_batches(
+    universe: Universe,
+    probabilities: npt.NDArray[np.float64],
+    groups: int,
+    *,
+    size: int,
+    rng: np.random.Generator,
+    stratified: bool,
+) -> Iterator[Encoded]:
+    """Draw groups in batches of `size`, each batch in random order.
+
+    Stratified, the points are equally spaced: every group comes up its share of times, give or take
+    one, and so does every run of groups that stand side by side.
+    """
+    schema = universe.schema
+    flat = probabilities.ravel()
+    below = np.cumsum(flat)
+    last = int(np.flatnonzero(flat)[-1])
+    for start in range(0, groups, size):
+        number = min(size, groups - start)
+        points = (np.arange(number) + rng.random()) / number if stratified else rng.random(number)
+        cells = np.minimum(np.searchsorted(below, points * below[-1], side="right"), last)
+        cells = rng.permutation(cells)
+        sizes = universe.sizes[cells // universe.group_cells]
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        people = int(offsets[-1])
+        dtype = code_type(schema)
+        group = np.empty((number, len(schema.group_attributes)), dtype)
+        individual = np.empty((people, len(schema.individual_attributes)), dtype)
+        role = np.empty(people, np.uint8)
+        write_groups(
+            cells,
+            universe.members,
+            universe.composition,
+            universe.roles,
+            universe.group_codes,
+            universe.person_codes,
+            offsets,
+            rng.integers(2**64, size=1, dtype=np.uint64),
+            group,
+            individual,
+            role,
+        )
+        yield Encoded(
+            schema=schema,
+            group=group,
+            individual=individual,
+            offsets=offsets,
+            role=role if schema.roles else None,
+        )
+
+
+@numba.njit(cache=True, nogil=True)
+def write_groups(
+    cells: Ints,
+    members: Codes,
+    composition: Codes,
+    roles: Codes,
+    group_codes: Codes,
+    person_codes: Codes,
+    offsets: Ints,
+    seed: npt.NDArray[np.uint64],
+    group: Codes,
+    individual: Codes,
+    role: Codes,
+) -> None:
+    """Write groups out, members of the same role in random order.
+
+    cells: (groups,) cast times the number of household kinds, plus the kind.
+    members, composition, roles, group_codes, person_codes: as in `Universe`.
+    offsets: (groups + 1,) where each group's members begin.
+    group, individual, role: (groups, attributes), (people, attributes), (people,) the result.
+    """
+    state = seed.copy()
+    here = np.empty(members.shape[1], np.int64)
+    for g in range(len(cells)):
+        cast, kind = divmod(cells[g], len(group_codes))
+        for attribute in range(group.shape[1]):
+            group[g, attribute] = group_codes[kind, attribute]
+        size = offsets[g + 1] - offsets[g]
+        who = roles[composition[cast]]
+        first = 0
+        for i in range(size):
+            here[i] = members[cast, i]
+            # Put the newcomer anywhere among those of the same role who are there already.
+            if i > 0 and who[i] != who[i - 1]:
+                first = i
+            other = first + int(uniform(state) * (i - first + 1))
+            here[i] = here[other]
+            here[other] = members[cast, i]
+        for i in range(size):
+            row = offsets[g] + i
+            role[row] = who[i]
+            for attribute in range(individual.shape[1]):
+                individual[row, attribute] = person_codes[here[i], attribute]
