@@ -113,7 +113,8 @@ def _narrow(schema: Schema) -> Schema:
     met = Categorical(values=[True, False])
     return replace(
         schema,
-        group=schema.group and replace(schema.group, id="id", attributes={"group": met}),
+        group=schema.group
+        and replace(schema.group, id="id", attributes={"group": met}, weight=None),
         individual=replace(
             schema.individual,
             group_id=schema.individual.group_id and "id",
@@ -122,6 +123,7 @@ def _narrow(schema: Schema) -> Schema:
         roles=schema.roles and replace(schema.roles, column="role"),
         count="size",
         workload=WorkloadSpec(k=1, relation_counts=schema.workload.relation_counts),
+        never=(),
     )
 
 

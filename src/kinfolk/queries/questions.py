@@ -66,13 +66,15 @@ is aged 65 to 120
                 known.append(words(attributes[position][1], codes))
         told = replace(
             schema,
-            group=schema.group and replace(schema.group, attributes=_told(group, "group", texts)),
+            group=schema.group
+            and replace(schema.group, attributes=_told(group, "group", texts), weight=None),
             individual=replace(schema.individual, attributes=_told(people, "individual", texts)),
             # The size is one of the group attributes here, and the role one of a member's.
             count="",
             roles=None,
             relations={},
             workload=WorkloadSpec(k=1),
+            never=(),
         )
         parts = (self.group, self.individual, self.relative)
         marginal = Marginal(

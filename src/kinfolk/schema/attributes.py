@@ -136,8 +136,8 @@ class Categorical:
     """How the values are called in words, one each."""
     missing: bool = False
     """Whether blank is one more category. Its code comes last."""
-    derived: bool = False
-    """Whether the column is computed from the members of the group."""
+    derived: bool | str = False
+    """Whether the column is computed from the members of the group, or a formula that says how."""
 
     def __post_init__(self) -> None:
         findings = Findings()
@@ -145,7 +145,8 @@ class Categorical:
         check_values(self.values, findings)
         check_labels(self.labels, len(self.values), "value", findings)
         _check_number(len(self.values), "values", findings)
-        _check_flags(self, "missing", "derived", findings=findings)
+        _check_flags(self, "missing", findings=findings)
+        _check_derived(self.derived, findings)
         findings.raise_if_any("attribute")
 
     @property
@@ -187,8 +188,8 @@ class Numeric:
     """Codes inside a numeric column that are categories of their own."""
     missing: bool = False
     """Whether blank is one more category. Its code comes last."""
-    derived: bool = False
-    """Whether the column is computed from the members of the group."""
+    derived: bool | str = False
+    """Whether the column is computed from the members of the group, or a formula that says how."""
 
     def __post_init__(self) -> None:
         findings = Findings()
@@ -199,7 +200,8 @@ class Numeric:
         categories = len(self.bins) - 1 + len(self.special)
         check_labels(self.labels, categories, "bin or special value", findings)
         _check_number(categories, "bins", findings)
-        _check_flags(self, "missing", "derived", "integer", findings=findings)
+        _check_flags(self, "missing", "integer", findings=findings)
+        _check_derived(self.derived, findings)
         findings.raise_if_any("attribute")
 
     def _check_bins(self, findings: Findings) -> None:
@@ -290,6 +292,12 @@ def _check_flags(attribute: object, *names: str, findings: Findings) -> None:
         if not isinstance(flag, bool):
             what = f"{shown(flag)} is neither true nor false."
             findings.add(name, what, "Write true or false.")
+
+
+def _check_derived(derived: object, findings: Findings) -> None:
+    if not isinstance(derived, bool) and not (isinstance(derived, str) and derived.strip()):
+        fix = "Write true, or how it is computed, such as `derived: count`."
+        findings.add("derived", f"{shown(derived)} is no formula.", fix)
 
 
 def _freeze(attribute: object, *names: str, findings: Findings) -> None:

@@ -11,8 +11,9 @@ from typing import Any, TypeVar
 from kinfolk.errors import KinfolkError, SchemaError
 from kinfolk.schema.attributes import Attribute, Categorical, Numeric, shown, text_of
 from kinfolk.schema.findings import Findings, closest, did_you_mean, join
+from kinfolk.schema.formulas import Formula
 from kinfolk.schema.roles import OTHER_ROLE, RESERVED, Role, Roles
-from kinfolk.schema.schema import GroupTable, IndividualTable, Schema, WorkloadSpec
+from kinfolk.schema.schema import GroupTable, IndividualTable, Schema, WorkloadSpec, spoilt
 from kinfolk.schema.yaml_text import load_yaml
 
 T = TypeVar("T")
@@ -27,6 +28,8 @@ TOP = (
     "relations",
     "workload",
     "domain",
+    "never",
+    "on_violation",
 )
 CATEGORICAL = ("values", "labels", "missing", "derived")
 NUMERIC = ("bins", "integer", "labels", "special", "missing", "derived")
@@ -70,6 +73,19 @@ def parse_schema(text: str, *, name: str) -> Schema:
     return schema
 
 
+def without_formulas(group: GroupTable) -> GroupTable:
+    """The same group table, as if it were not known how attributes are computed."""
+    plain = {
+        name: replace(one, derived=bool(one.derived)) for name, one in group.attributes.items()
+    }
+    return replace(group, attributes=plain)
+
+
+def formula_domain(text: str, schema: Schema) -> Attribute:
+    """What an attribute can be that is computed so."""
+    return Formula.parse(text, schema).domain()
+
+
 class _Reader:
     """Walks the document; notes problems with their path and goes on.
 
@@ -83,6 +99,8 @@ class _Reader:
         """Paths that an unknown key was probably meant for; they are not missing as well."""
         self.uncounted = False
         """Whether some attributes could not be read, so that nobody knows how many there are."""
+        self.undeclared: set[str] = set()
+        """Group attributes whose formula says what they can be."""
 
     def schema(self, node: Mapping[str, Any]) -> Schema | None:
         self.keys(node, TOP, "")
@@ -100,6 +118,12 @@ class _Reader:
             self.missing("max_size", "it is not given.", "Say how many members a group may have.")
             max_size = 1 if flat else 255
         count = self.word(node, "count", "", default="COUNT")
+        never = () if node.get("never") is None else node["never"]
+        if self.meant or spoilt(self.findings):
+            # What could not be read might be named in them.
+            never, group = (), group and without_formulas(group)
+        elif group is not None and self.undeclared:
+            group = self.computed(group, individual, roles, max_size, count)
         return self.build(
             lambda: Schema(
                 group=group,
@@ -111,6 +135,8 @@ class _Reader:
                 relations=relations or {},
                 workload=workload,
                 domain=node.get("domain", "declared"),
+                never=never,
+                on_violation=node.get("on_violation", "error"),
             ),
             "",
         )
@@ -120,10 +146,44 @@ class _Reader:
         if "group" not in top or not self.is_mapping(node, "group"):
             self.uncounted = True
             return GroupTable(table=STAND_IN, id=STAND_IN, attributes={})
-        self.keys(node, ("table", "id", "attributes"), "group")
+        self.keys(node, ("table", "id", "weight", "attributes"), "group")
         table = self.word(node, "table", "group")
         key = self.word(node, "id", "group")
-        return GroupTable(table=table, id=key, attributes=self.attributes(node, "group"))
+        weight = self.word(node, "weight", "group") if node.get("weight") is not None else None
+        attributes = self.attributes(node, "group")
+        return GroupTable(table=table, id=key, attributes=attributes, weight=weight)
+
+    def computed(
+        self,
+        group: GroupTable,
+        individual: IndividualTable,
+        roles: Roles | None,
+        max_size: Any,
+        count: str,
+    ) -> GroupTable:
+        """The group table, with what the formulas of undeclared attributes can be."""
+        known = {n: a for n, a in group.attributes.items() if n not in self.undeclared}
+        rest = without_formulas(replace(group, attributes=known, weight=None))
+        spec = WorkloadSpec(k=1)
+        try:
+            schema = Schema(
+                group=rest,
+                individual=individual,
+                roles=roles,
+                max_size=max_size,
+                count=count,
+                workload=spec,
+            )
+        except SchemaError:
+            # It will be said of the whole schema.
+            return without_formulas(group)
+        attributes = dict(group.attributes)
+        for name in sorted(self.undeclared):
+            text = str(attributes[name].derived)
+            path = f"group.attributes.{name}.derived"
+            domain = self.build(partial(formula_domain, text, schema), path)
+            attributes[name] = domain or Categorical(values=[0], derived=True)
+        return replace(group, attributes=attributes)
 
     def individual(self, top: Mapping[str, Any], *, flat: bool) -> IndividualTable:
         node = top.get("individual", {})
@@ -161,6 +221,11 @@ class _Reader:
         return found
 
     def attribute(self, node: Mapping[str, Any], path: str) -> Attribute | None:
+        neither = "values" not in node and "bins" not in node
+        if neither and isinstance(node.get("derived"), str) and path.startswith("group."):
+            self.keys(node, ("derived",), path)
+            self.undeclared.add(path.removeprefix("group.attributes."))
+            return Categorical(values=[0], derived=node["derived"] or True)
         if ("values" in node) == ("bins" in node):
             both = "both `values` and `bins`" if "values" in node else "neither values nor bins"
             fix = "Give `values: [...]` for categories or `bins: [...]` for a number."

@@ -12,9 +12,12 @@ from typing import Any, Literal, TypeGuard
 
 from kinfolk.errors import SchemaError
 from kinfolk.schema.attributes import Attribute, Categorical, kind_of, shown
+from kinfolk.schema.conditions import has_numbers
 from kinfolk.schema.findings import Findings, did_you_mean
+from kinfolk.schema.formulas import Formula
 from kinfolk.schema.names import AttributeNames, UnknownAttributeError
 from kinfolk.schema.roles import Roles, check_relations, is_whole
+from kinfolk.schema.rules import Rule, check_rules
 
 LEVELS = ("group", "individual", "relation")
 
@@ -29,6 +32,8 @@ class GroupTable:
     """The column that identifies a group."""
     attributes: Mapping[str, Attribute]
     """Its declared columns, in order."""
+    weight: str | None = None
+    """The attribute that says how many groups of the population one stands for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,6 +129,12 @@ def _is_list_of_lists(given: object) -> bool:
     return _is_list(given) and all(one and _is_list_of_texts(one) for one in given)
 
 
+def spoilt(findings: Findings) -> bool:
+    """Whether something is wrong with what rules and formulas name."""
+    sections = ("group", "individual", "roles", "max_size", "count")
+    return any(problem.where.startswith(sections) for problem in findings.problems)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Schema:
     """Everything that is public about the data: tables, domain, sizes, roles, queries.
@@ -165,6 +176,10 @@ class Schema:
     """The queries that the synthetic data should answer well."""
     domain: Literal["declared", "drafted"] = "declared"
     """Where the domain comes from: public knowledge, or a draft read off the data (a leak)."""
+    never: Sequence[str] = ()
+    """Rules: what cannot be. Public knowledge, never read off the data."""
+    on_violation: Literal["error", "drop"] = "error"
+    """What becomes of groups in the data that break a rule: refused, or left out."""
 
     def __post_init__(self) -> None:
         findings = Findings()
@@ -178,6 +193,7 @@ class Schema:
         if self.domain not in ("declared", "drafted"):
             what = f"{shown(self.domain)} is neither declared nor drafted."
             findings.add("domain", what, "Write declared once every value is public knowledge.")
+        self._check_rules(findings)
         findings.raise_if_any("schema")
 
     def _check_names(self, findings: Findings) -> None:
@@ -267,6 +283,48 @@ class Schema:
         if spec.attributes and not spec.sets and spec.k > len(spec.attributes):
             what = f"k = {spec.k}, but only {len(spec.attributes)} attributes are listed."
             findings.add("workload.k", what, f"Use k of at most {len(spec.attributes)}.")
+
+    def _check_rules(self, findings: Findings) -> None:
+        if self.on_violation not in ("error", "drop"):
+            what = f"{shown(self.on_violation)} is neither error nor drop."
+            fix = "Write error (refuse such data) or drop (leave such groups out)."
+            findings.add("on_violation", what, fix)
+        weight = self.group.weight if self.group else None
+        if weight is not None and weight not in self.group_attributes:
+            fix = did_you_mean(weight, self.group_attributes)
+            findings.add("group.weight", f"{shown(weight)} is not a group attribute.", fix)
+        elif weight is not None and not has_numbers(self.group_attributes[weight]):
+            what = f"{shown(weight)} has no numbers."
+            findings.add("group.weight", what, "A weight is a number.")
+        if not _is_list(self.never):
+            fix = "Write a list of rules, such as `- age < 16 and marital not missing`."
+            findings.add("never", f"{shown(self.never)} is not a list.", fix)
+            return
+        object.__setattr__(self, "never", tuple(self.never))
+        if spoilt(findings):
+            # Names and domains must stand before anything can be said with them.
+            return
+        for name, attribute in self.group_attributes.items():
+            if isinstance(attribute.derived, str):
+                try:
+                    Formula.parse(attribute.derived, self).check_target(attribute)
+                except SchemaError as error:
+                    findings.absorb(error, under=f"group.attributes.{name}.derived")
+        check_rules(self.never, self, findings)
+
+    @cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules, as they are checked."""
+        return tuple(Rule.parse(text, self) for text in self.never)
+
+    @cached_property
+    def formulas(self) -> Mapping[str, Formula]:
+        """How group attributes are computed from the members, where that is known, by name."""
+        return {
+            name: Formula.parse(attribute.derived, self)
+            for name, attribute in self.group_attributes.items()
+            if isinstance(attribute.derived, str)
+        }
 
     @property
     def group_attributes(self) -> Mapping[str, Attribute]:

@@ -41,6 +41,8 @@ def _rows(schema: Schema) -> Iterator[list[object]]:
         yield ["roles", schema.individual.table, len(parts), ", ".join(parts)]
     if schema.relations:
         yield ["relations", schema.individual.table, "", ", ".join(schema.relations)]
+    for rule in schema.rules:
+        yield ["never", "", "", rule.text]
     asked = schema.workload
     many = f"{len(asked.sets)} attribute sets" if asked.sets else f"all sets of {asked.k}"
     yield ["queries", "", "", f"{many} attributes: {', '.join(asked.levels)}"]
@@ -51,4 +53,6 @@ def _categories(attribute: Attribute) -> str:
     listed = isinstance(attribute, Categorical)
     ends = dict.fromkeys(attribute.label(code) for code in (0, attribute.size - 1))
     derived = ", computed from the members" if attribute.derived else ""
+    if isinstance(attribute.derived, str):
+        derived += f": {attribute.derived}"
     return f"{'values' if listed else 'bins'} {' ... '.join(ends)}{derived}"

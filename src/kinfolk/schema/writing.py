@@ -15,6 +15,8 @@ def schema_text(schema: Schema) -> str:
     if schema.group is not None:
         lines += ["group:", f"  table: {scalar_text(schema.group.table)}"]
         lines += [f"  id: {scalar_text(schema.group.id)}"]
+        if schema.group.weight is not None:
+            lines += [f"  weight: {scalar_text(schema.group.weight)}"]
         lines += ["  attributes:", *_attribute_lines(schema.group_attributes)]
         if not schema.group_attributes:
             lines[-1] += " {}"
@@ -48,6 +50,10 @@ def schema_text(schema: Schema) -> str:
         shown = ", ".join(f"{level}: {scalar_text(w)}" for level, w in spec.weights.items())
         entries += [f"weights: {{{shown}}}"]
     lines += [f"workload: {{{', '.join(entries)}}}"]
+    if schema.never:
+        lines += ["never:", *(f"  - {scalar_text(rule)}" for rule in schema.never)]
+    if schema.never or schema.on_violation != "error":
+        lines += [f"on_violation: {schema.on_violation}"]
     if schema.domain != "declared":
         lines += [f"domain: {schema.domain}"]
     return "\n".join(lines) + "\n"
@@ -73,7 +79,10 @@ def attribute_text(attribute: Attribute) -> str:
             entries += [f"special: {list_text(attribute.special)}"]
     if attribute.labels:
         entries += [f"labels: {list_text(attribute.labels)}"]
-    entries += [f"{flag}: true" for flag in ("missing", "derived") if getattr(attribute, flag)]
+    if attribute.missing:
+        entries += ["missing: true"]
+    if attribute.derived:
+        entries += [f"derived: {scalar_text(attribute.derived)}"]
     return f"{{{', '.join(entries)}}}"
 
 

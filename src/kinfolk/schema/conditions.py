@@ -1,0 +1,145 @@
+"""What a condition of `never:` or `derived:` is made of, once it has been read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from kinfolk.schema.attributes import Attribute, Categorical, Numeric
+
+if TYPE_CHECKING:
+    from kinfolk.schema.schema import Schema
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ref:
+    """An attribute that a condition names, and whose it is."""
+
+    level: Literal["group", "count", "individual", "role"]
+    """The group's, its size, a person's, or the role column."""
+    name: str
+    """The column; for the size, its name in queries."""
+    of: str | None = None
+    """The role of the member that is meant; None for the person that a condition is about."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Linear:
+    """coefficient * attribute + ... compared with a number."""
+
+    terms: tuple[tuple[Ref, float], ...]
+    operator: str
+    constant: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Range:
+    """Numbers from low to high."""
+
+    low: float
+    high: float
+    closed: bool = True
+    """Whether it includes its upper end."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listed:
+    """An attribute is, or is not, one of several values."""
+
+    ref: Ref
+    codes: frozenset[int] = frozenset()
+    """Categories, of an attribute that has a list of values, of the size or the role column."""
+    numbers: frozenset[float] = frozenset()
+    """Numbers, of an attribute that has bins."""
+    ranges: tuple[Range, ...] = ()
+    negated: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Same:
+    """Two attributes with lists of values have the same value, or have not."""
+
+    left: Ref
+    right: Ref
+    negated: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Missing:
+    """An attribute is blank, or is not."""
+
+    ref: Ref
+    negated: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Both:
+    """`and`, `or`."""
+
+    parts: tuple[Condition, ...]
+    any: bool
+    """Whether one of the parts is enough: `or`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Not:
+    """A condition does not hold."""
+
+    part: Condition
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nobody:
+    """No member of the group is such."""
+
+    part: Condition
+
+
+Condition: TypeAlias = Linear | Listed | Same | Missing | Both | Not | Nobody
+
+
+def atoms(condition: Condition, *, inside: bool = True) -> Iterator[Condition]:
+    """The comparisons of a condition; with `inside`, those about nobody as well."""
+    if isinstance(condition, Both):
+        for part in condition.parts:
+            yield from atoms(part, inside=inside)
+    elif isinstance(condition, Not) or (isinstance(condition, Nobody) and inside):
+        yield from atoms(condition.part, inside=inside)
+    else:
+        yield condition
+
+
+def refs(condition: Condition, *, inside: bool = True) -> tuple[Ref, ...]:
+    """The attributes that a condition names, each once, in the order of the text."""
+    found: dict[Ref, None] = {}
+    for atom in atoms(condition, inside=inside):
+        if isinstance(atom, Linear):
+            found.update(dict.fromkeys(ref for ref, _ in atom.terms))
+        elif isinstance(atom, Same):
+            found.update(dict.fromkeys((atom.left, atom.right)))
+        elif isinstance(atom, Listed | Missing):
+            found[atom.ref] = None
+    return tuple(found)
+
+
+def attribute_of(schema: Schema, ref: Ref) -> Attribute:
+    """What an attribute may hold; the size and the role column as if they were declared ones."""
+    if ref.level == "group":
+        return schema.group_attributes[ref.name]
+    if ref.level == "individual":
+        return schema.individual_attributes[ref.name]
+    if ref.level == "count":
+        return Categorical(values=list(schema.sizes))
+    assert schema.roles is not None  # noqa: S101  (a reference to the role column)
+    return Categorical(values=schema.roles.names)
+
+
+def whose(ref: Ref) -> str:
+    """An attribute as a rule would write it."""
+    return f"{ref.of}.{ref.name}" if ref.of else ref.name
+
+
+def has_numbers(attribute: Attribute) -> bool:
+    """Whether the values of an attribute can be added, and compared with < and >."""
+    return isinstance(attribute, Numeric) or attribute.kind == "number"

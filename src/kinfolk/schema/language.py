@@ -1,0 +1,512 @@
+"""The small language of `never:` and `derived:`: what a condition says.
+
+    condition  =  condition "or" condition  |  condition "and" condition
+               |  "not" condition  |  "(" condition ")"
+               |  "no person with" condition  |  "nobody with" condition
+               |  sum ("=" | "!=" | "<" | "<=" | ">" | ">=") sum
+               |  attribute ["not"] "in" "(" value, value, ... ")"
+               |  attribute ["not"] "missing"
+    sum        =  numbers and attributes with "+" and "-" between them
+    value      =  a value, a label, or a range of numbers: 16..64, both ends included
+    attribute  =  NAME, TABLE.NAME where both tables have it, ROLE.NAME for a member in a role,
+                  the name of the size of a group (COUNT), or the role column
+
+`and` binds more tightly than `or`; `no person with` reaches to the end, or to the closing bracket.
+Names and values may be bare; odd names stand in `backquotes`, odd values in "quotes". Where a value
+and an attribute are called the same, the value is meant.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal, NoReturn
+
+from kinfolk.errors import Problem, SchemaError
+from kinfolk.schema.attributes import Attribute, Categorical, Numeric, kind_of, shown, text_of
+from kinfolk.schema.conditions import (
+    Both,
+    Condition,
+    Linear,
+    Listed,
+    Missing,
+    Nobody,
+    Not,
+    Range,
+    Ref,
+    Same,
+    atoms,
+    attribute_of,
+    has_numbers,
+    refs,
+    whose,
+)
+from kinfolk.schema.findings import did_you_mean
+from kinfolk.schema.names import AttributeNames
+from kinfolk.schema.words import singular
+
+if TYPE_CHECKING:
+    from kinfolk.schema.schema import Schema
+
+KEYWORDS = ("and", "or", "not", "in", "is", "missing", "no", "nobody", "with", "where")
+MOST_LISTED = 20
+"""Values that a message lists at most."""
+
+_NUMBER = re.compile(r"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?!\w)")
+_OPERATOR = re.compile(r"<=|>=|!=|<>|==|=|<|>")
+_QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
+_WORD = re.compile(r"[\w.]+|\S")
+_OPPOSITE = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}
+
+
+def parse_condition(text: str, schema: Schema) -> Condition:
+    """Read a condition.
+
+    >>> from kinfolk.datasets import load_schema
+    >>> parse_condition("cars = none and age < 16", load_schema("detroit")).any
+    False
+    """
+    reader = Reader(text, schema)
+    condition = reader.condition()
+    reader.end()
+    return condition
+
+
+class Reader:
+    """Goes through a text once, from left to right."""
+
+    def __init__(self, text: str, schema: Schema) -> None:
+        self.text, self.schema, self.at = text, schema, 0
+        self.names = _names(schema)
+
+    def fail(self, what: str, fix: str) -> NoReturn:
+        """Refuse the text."""
+        what = f"in {shown(self.text, most=80)}, {what}"
+        raise SchemaError("condition", [Problem(where="", what=what, fix=fix)])
+
+    def expected(self, wanted: str) -> NoReturn:
+        """Refuse what stands here."""
+        self._skip()
+        rest = shown(self.text[self.at :], most=30) if self.at < len(self.text) else "the end"
+        self.fail(
+            f"character {self.at + 1}: {rest} stands where {wanted} is expected.",
+            "Write it as in `age < 16 and marital not missing`.",
+        )
+
+    def end(self) -> None:
+        """Nothing may be left."""
+        self._skip()
+        if self.at < len(self.text):
+            self.expected("`and`, `or` or the end")
+
+    def condition(self) -> Condition:
+        """Conditions with `or` between them."""
+        return self._chain("or", lambda: self._chain("and", self._one))
+
+    def _chain(self, word: str, part: Callable[[], Condition]) -> Condition:
+        parts = [part()]
+        while self.word(word):
+            parts.append(part())
+        return parts[0] if len(parts) == 1 else Both(parts=tuple(parts), any=word == "or")
+
+    def _one(self) -> Condition:
+        if self.symbol("("):
+            inner = self.condition()
+            self.close()
+            return inner
+        if self.word("not"):
+            return Not(part=self._one())
+        if self.word("nobody"):
+            return self._nobody()
+        if self.word("no"):
+            nouns = (singular(self.schema.individual.table), "person", "member", "individual")
+            if not any(self.word(noun) for noun in nouns):
+                self.expected(f"`{nouns[0]} with`")
+            return self._nobody()
+        return self._comparison()
+
+    def _nobody(self) -> Condition:
+        if not self.word("with"):
+            self.expected("`with`")
+        part = self.condition()
+        if any(isinstance(atom, Nobody) for atom in atoms(part, inside=False)):
+            self.fail("nobody stands inside nobody.", "Use it once.")
+        for ref in refs(part):
+            if ref.of is not None:
+                fix = f"Write {ref.name} for the person, or a rule of its own about {ref.of}."
+                self.fail(f"{whose(ref)} is about one member, and nobody about all.", fix)
+        if not any(ref.level in ("individual", "role") for ref in refs(part)):
+            fix = f"Name an attribute of {self.schema.individual.table}."
+            self.fail("nobody is said to be like nothing about a person.", fix)
+        return Nobody(part=part)
+
+    def _comparison(self) -> Condition:
+        start = self.at
+        terms, constant = self._sum()
+        ref = terms[0][0] if len(terms) == 1 and terms[0][1] == 1 and not constant else None
+        negated = self.word("is") and self.word("not")
+        negated = self.word("not") or negated
+        if self.word("missing"):
+            return self._missing(ref, negated, start)
+        if self.word("in"):
+            return self._in(ref, negated, start)
+        found = None if negated else self._match(_OPERATOR)
+        if found is None:
+            self.expected("a comparison such as `=`, `<`, `in` or `missing`")
+        operator = {"<>": "!=", "==": "="}.get(found, found)
+        if ref is not None and operator in ("=", "!="):
+            equal = self._equal(ref, negated=operator == "!=")
+            if equal is not None:
+                return equal
+        self._numbers(terms, operator)
+        more, shift = self._sum()
+        self._numbers(more, operator)
+        if self._match(_OPERATOR):
+            fix = "Write a range, such as `age in 16..64`, or two comparisons with `and`."
+            self.fail("three things are compared at once.", fix)
+        total: dict[Ref, float] = {}
+        for one, coefficient in (*terms, *((one, -coefficient) for one, coefficient in more)):
+            total[one] = total.get(one, 0) + coefficient
+        left = tuple((one, coefficient) for one, coefficient in total.items() if coefficient)
+        if not left:
+            self.fail("two sides are compared that never differ.", "Name an attribute.")
+        if len(left) == 1 and left[0][1] < 0:
+            left, operator, constant, shift = (
+                ((left[0][0], -left[0][1]),),
+                _OPPOSITE[operator],
+                -constant,
+                -shift,
+            )
+        return Linear(terms=left, operator=operator, constant=float(shift - constant))
+
+    def _missing(self, ref: Ref | None, negated: bool, start: int) -> Condition:
+        if ref is None:
+            self.at = start
+            self.expected("one attribute before `missing`")
+        attribute = attribute_of(self.schema, ref)
+        if ref.level in ("count", "role") or not attribute.missing:
+            fix = "Declare it with `missing: true` if blanks occur, or leave the condition out."
+            self.fail(f"{whose(ref)} is never blank.", fix)
+        return Missing(ref=ref, negated=negated)
+
+    def _in(self, ref: Ref | None, negated: bool, start: int) -> Condition:
+        if ref is None:
+            self.at = start
+            self.expected("one attribute before `in`")
+        brackets = self.symbol("(")
+        codes: set[int] = set()
+        numbers: set[float] = set()
+        ranges: list[Range] = []
+        while True:
+            found = self._value(ref)
+            if isinstance(found, Range):
+                ranges.append(found)
+            elif isinstance(found, float):
+                numbers.add(found)
+            else:
+                codes |= found
+            if not brackets or not self.symbol(","):
+                break
+        if brackets:
+            self.close()
+        return Listed(
+            ref=ref,
+            codes=frozenset(codes),
+            numbers=frozenset(numbers),
+            ranges=tuple(ranges),
+            negated=negated,
+        )
+
+    def _equal(self, ref: Ref, *, negated: bool) -> Condition | None:
+        """An attribute and a value of it, or another attribute; None if it is about numbers."""
+        attribute = attribute_of(self.schema, ref)
+        before = self.at
+        found = self._spelled(ref, attribute)
+        if found is not None and not (has_numbers(attribute) and self._looking_at("+-")):
+            if isinstance(found, Range):
+                return Listed(ref=ref, ranges=(found,), negated=negated)
+            if isinstance(found, float):
+                operator = "!=" if negated else "="
+                return Linear(terms=((ref, 1),), operator=operator, constant=found)
+            return Listed(ref=ref, codes=found, negated=negated)
+        self.at = before
+        other = self.ref()
+        if other is not None:
+            theirs = attribute_of(self.schema, other)
+            if _kind(attribute) != _kind(theirs) or (ref.level == "role") != (
+                other.level == "role"
+            ):
+                what = f"{whose(ref)} and {whose(other)} have no values in common."
+                self.fail(what, "Compare attributes of one kind.")
+            if not has_numbers(attribute):
+                if ref == other:
+                    self.fail(f"{whose(ref)} is compared with itself.", "Remove it.")
+                return Same(left=ref, right=other, negated=negated)
+            self.at = before
+        if isinstance(attribute, Categorical) and other is None and not self._looking_at("+-"):
+            self._unknown_value(ref, attribute)
+        return None
+
+    def _value(self, ref: Ref) -> frozenset[int] | float | Range:
+        attribute = attribute_of(self.schema, ref)
+        before = self.at
+        low = self._signed()
+        if low is not None and self.symbol(".."):
+            high = self._signed()
+            if high is None:
+                self.expected("the number that the range ends with")
+            if not has_numbers(attribute):
+                self.fail(f"{whose(ref)} has no numbers.", _known(attribute))
+            if high < low:
+                fix = f"Write {float(high):g}..{float(low):g}."
+                self.fail(f"the range {float(low):g}..{float(high):g} is empty.", fix)
+            if isinstance(attribute, Numeric):
+                return Range(low=float(low), high=float(high))
+            codes = frozenset(
+                code for code, value in enumerate(attribute.values) if low <= _exact(value) <= high
+            )
+            if not codes:
+                what = f"{whose(ref)} has no value from {float(low):g} to {float(high):g}."
+                self.fail(what, _known(attribute))
+            return codes
+        self.at = before
+        found = self._spelled(ref, attribute)
+        if found is None:
+            self._unknown_value(ref, attribute)
+        return found
+
+    def _spelled(self, ref: Ref, attribute: Attribute) -> frozenset[int] | float | Range | None:
+        """A value or a label of an attribute, if one stands here; the longest that fits."""
+        self._skip()
+        quoted = _QUOTED.match(self.text, self.at)
+        before = self.at
+        if has_numbers(attribute) and not quoted:
+            number = self._signed()
+            if number is not None and isinstance(attribute, Numeric):
+                return float(number)
+            if number is not None:
+                exact = [c for c, v in enumerate(attribute.values) if _exact(v) == number]  # type: ignore[union-attr]
+                if exact:
+                    return frozenset(exact)
+            self.at = before
+        spelled = list(self._spellings(ref, attribute))
+        rest = quoted[1] or quoted[2] or "" if quoted else self.text[self.at :]
+        for alike in (str, str.lower):
+            fits = [
+                (len(word), -index)
+                for index, (word, _) in enumerate(spelled)
+                if (alike(rest) == alike(word) if quoted else _begins(alike(rest), alike(word)))
+            ]
+            if fits:
+                length, index = max(fits)
+                self.at = quoted.end() if quoted else self.at + length
+                return self._meant(attribute, spelled[-index][1])
+        return None
+
+    def _spellings(self, ref: Ref, attribute: Attribute) -> Iterator[tuple[str, int]]:
+        """How the categories of an attribute may be called; values come before labels."""
+        if ref.level == "role" and self.schema.roles is not None:
+            yield from ((name, code) for code, name in enumerate(self.schema.roles.names))
+            for code, role in enumerate(self.schema.roles.roles.values()):
+                yield from ((_spelling(value), code) for value in role.values[:1])
+            return
+        if isinstance(attribute, Categorical):
+            yield from ((_spelling(value), code) for code, value in enumerate(attribute.values))
+        yield from ((label, code) for code, label in enumerate(attribute.labels or ()))
+
+    def _meant(self, attribute: Attribute, code: int) -> frozenset[int] | float | Range:
+        if isinstance(attribute, Categorical):
+            return frozenset([code])
+        bins = len(attribute.bins) - 1
+        if code >= bins:
+            return float(attribute.special[code - bins])
+        low, high = attribute.bins[code], attribute.bins[code + 1]
+        return Range(low=float(low), high=float(high), closed=code == bins - 1)
+
+    def _unknown_value(self, ref: Ref, attribute: Attribute) -> NoReturn:
+        self._skip()
+        quoted = _QUOTED.match(self.text, self.at)
+        found = re.compile(r"(?:(?!\s+(?:and|or)\b)[^,()])+").match(self.text, self.at)
+        word = quoted[0][1:-1] if quoted else found[0].strip() if found else ""
+        if not word:
+            self.expected(f"a value of {whose(ref)}")
+        if word == "missing" and ref.level not in ("count", "role"):
+            self.fail("a blank is no value.", f"Write `{whose(ref)} missing`.")
+        if ref.level == "role" and self.schema.roles is not None:
+            for name, role in self.schema.roles.roles.items():
+                if word in map(_spelling, role.values[1:]):
+                    what = f"{word} and {_spelling(role.values[0])} both mean {name}."
+                    self.fail(what, f"Write `{ref.name} = {name}`.")
+        self.fail(f"{whose(ref)} has no value {shown(word)}.", _known(attribute, word))
+
+    def _numbers(self, terms: list[tuple[Ref, int]], operator: str) -> None:
+        """Only numbers can be added, and compared in order."""
+        for ref, _ in terms:
+            attribute = attribute_of(self.schema, ref)
+            if not has_numbers(attribute):
+                fix = "Compare it with = or in."
+                self.fail(f"{whose(ref)} is {_kind(attribute)}, and {operator} needs numbers.", fix)
+
+    def _sum(self) -> tuple[list[tuple[Ref, int]], Fraction]:
+        """Numbers and attributes with + and - between them: the attributes, and the constant."""
+        terms: list[tuple[Ref, int]] = []
+        constant = Fraction(0)
+        sign = -1 if self.symbol("-") else 1
+        while True:
+            number = self._match(_NUMBER)
+            if number is not None:
+                constant += sign * Fraction(number)
+            else:
+                ref = self.ref()
+                if ref is None:
+                    self.unknown_name()
+                terms.append((ref, sign))
+            if self.symbol("+"):
+                sign = 1
+            elif self.symbol("-"):
+                sign = -1
+            else:
+                break
+        if len(terms) + bool(constant) > 1:
+            self._numbers(terms, "+")
+        return terms, constant
+
+    def _signed(self) -> Fraction | None:
+        before = self.at
+        sign = -1 if self.symbol("-") else 1
+        number = self._match(_NUMBER)
+        if number is None:
+            self.at = before
+            return None
+        return sign * Fraction(number)
+
+    def ref(self) -> Ref | None:
+        """The attribute that stands here, the longest name that fits."""
+        self._skip()
+        quoted = re.compile(r"`([^`]+)`").match(self.text, self.at)
+        if quoted:
+            if quoted[1] not in self.names:
+                self.unknown_name(quoted[1])
+            name, length = quoted[1], len(quoted[0])
+        else:
+            rest = self.text[self.at :]
+            fits = [one for one in self.names if _bare(one) and _begins(rest, one)]
+            if not fits:
+                return None
+            name = max(fits, key=len)
+            length = len(name)
+        found = self.names[name]
+        if found is None:
+            tables = " or ".join(f"{table}.{name}" for table in self.schema.table_names)
+            self.fail(f"attribute {name!r} is in both tables.", f"Write {tables}.")
+        self.at += length
+        return found
+
+    def unknown_name(self, word: str | None = None) -> NoReturn:
+        """Refuse a name that means nothing."""
+        self._skip()
+        found = _WORD.match(self.text, self.at)
+        if word is None and (found is None or not found[0][0].isalpha() or found[0] in KEYWORDS):
+            self.expected("a number or an attribute")
+        word = word or (found[0] if found else "")
+        role, dot, name = word.partition(".")
+        roles = self.schema.roles.names if self.schema.roles else ()
+        known = [one for one in self.names if "." not in one]
+        if dot and role in roles:
+            people = list(self.schema.individual_attributes)
+            self.fail(f"{role} has no attribute {name!r}.", did_you_mean(name, people))
+        if dot and roles:
+            self.fail(f"role {role!r} is unknown.", did_you_mean(role, roles))
+        if dot:
+            fix = "Declare `roles:`, or write the attribute alone."
+            self.fail(f"{word} names a role, and there are none.", fix)
+        self.fail(f"attribute {word!r} is unknown.", did_you_mean(word, known))
+
+    def _skip(self) -> None:
+        while self.text[self.at : self.at + 1].isspace():
+            self.at += 1
+
+    def _match(self, pattern: re.Pattern[str]) -> str | None:
+        self._skip()
+        found = pattern.match(self.text, self.at)
+        if found is None:
+            return None
+        self.at = found.end()
+        return found[0]
+
+    def _looking_at(self, characters: str) -> bool:
+        self._skip()
+        return self.text[self.at : self.at + 1] in tuple(characters)
+
+    def word(self, word: str) -> bool:
+        """Pass over a word, if it stands here."""
+        return self._match(re.compile(rf"{re.escape(word)}(?!\w)", re.I)) is not None
+
+    def symbol(self, symbol: str) -> bool:
+        """Pass over a sign, if it stands here."""
+        return self._match(re.compile(re.escape(symbol))) is not None
+
+    def close(self) -> None:
+        """Pass over the closing bracket."""
+        if not self.symbol(")"):
+            self.expected("`)`")
+
+
+def _names(schema: Schema) -> dict[str, Ref | None]:
+    """Every name of an attribute, and what it means; None where it means two."""
+    names: dict[str, Ref | None] = {}
+    listed = AttributeNames(schema)
+    count = listed.first_individual - 1
+    own = [*schema.group_attributes, schema.count, *schema.individual_attributes]
+    for name, found in listed.places().items():
+        level: Literal["group", "count", "individual"] = "group"
+        if found[0] == count:
+            level = "count"
+        elif found[0] > count:
+            level = "individual"
+        names[name] = Ref(level=level, name=own[found[0]]) if len(found) == 1 else None
+    if schema.roles is not None:
+        names[schema.roles.column] = Ref(level="role", name=schema.roles.column)
+        for role in schema.roles.names:
+            for name in schema.individual_attributes:
+                names[f"{role}.{name}"] = Ref(level="individual", name=name, of=role)
+    return names
+
+
+def _bare(name: str) -> bool:
+    return (name[0].isalpha() or name[0] == "_") and name.lower() not in KEYWORDS
+
+
+def _begins(text: str, word: str) -> bool:
+    """Whether a text begins with a word, and not with a longer one."""
+    after = text[len(word) : len(word) + 1]
+    return text.startswith(word) and not (word[-1].isalnum() and (after.isalnum() or after == "_"))
+
+
+def _kind(attribute: Attribute) -> str:
+    return "number" if isinstance(attribute, Numeric) else attribute.kind
+
+
+def _exact(value: object) -> Fraction:
+    return Fraction(str(value)) if kind_of(value) == "number" else Fraction(0)
+
+
+def _spelling(value: object) -> str:
+    return value if isinstance(value, str) else text_of(value)
+
+
+def _known(attribute: Attribute, word: str | None = None) -> str:
+    """What a value could be."""
+    if isinstance(attribute, Numeric):
+        labels = f", or one of {', '.join(attribute.labels)}" if attribute.labels else ""
+        return f"Write a number{labels}."
+    spelled = [_spelling(value) for value in attribute.values]
+    for label in attribute.labels or ():
+        if label not in spelled:
+            spelled.append(label)
+    if len(spelled) <= MOST_LISTED:
+        return did_you_mean(word or "", spelled)
+    close = did_you_mean(word or "", spelled).partition(" Known here")[0]
+    guess = f"{close} " if close.startswith("Did") else ""
+    return f"{guess}Known here: {', '.join(spelled[:MOST_LISTED])}, and more."
