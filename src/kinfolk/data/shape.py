@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +16,7 @@ from kinfolk.schema.fine import bin_of_cells, fine
 
 Codes = npt.NDArray[np.integer[Any]]
 Floats = npt.NDArray[np.float64]
-
-GROWN = 1.1
-"""Cells whose ends differ by more than this factor are drawn from on a logarithmic scale."""
+Inexact = TypeVar("Inexact", bound=npt.NDArray[np.floating[Any]])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -91,7 +89,8 @@ class Shape:
         """(cells,) c + the share of bin c up to the end of a cell."""
         ends = np.cumsum(self.shares)
         before = np.concatenate([[0.0], ends])[np.searchsorted(self.bins, self.bins)]
-        return self.bins + (ends - before)
+        found: Floats = self.bins + (ends - before)
+        return found
 
     def draw(self, codes: Codes, rng: np.random.Generator) -> Floats:
         """Numbers for the codes of bins, (rows,); for other codes anything in the last bin."""
@@ -119,24 +118,40 @@ class Shape:
 
 
 def draw_inside(attribute: Numeric, codes: Codes, rng: np.random.Generator) -> Floats:
-    """Numbers inside their bins: rounded as the attribute says, and no special value.
-
-    Even inside a bin; on a logarithmic scale where its ends differ much.
+    """Numbers drawn evenly inside their bins, rounded as the attribute says; no special values.
 
     >>> income = Numeric(bins=[0, 0.5, 9], decimals=1, special=[0])
     >>> draw_inside(income, np.array([0, 0, 0]), np.random.default_rng(0)).tolist()
     [0.3, 0.2, 0.1]
     """
-    edges = np.asarray(attribute.bins, dtype=np.float64)
     if attribute.places is not None:
         return _draw_steps(attribute, codes, rng)
+    edges = np.asarray(attribute.bins, dtype=np.float64)
+    return keep_inside(rng.uniform(edges[codes], edges[codes + 1]), attribute, codes)
+
+
+def keep_inside(drawn: Inexact, attribute: Numeric, codes: Codes) -> Inexact:
+    """Numbers moved by a hair where rounding has put them on a special value or out of the bin.
+
+    The type of `drawn` must hold all edges and special values exactly.
+    """
+    edges = np.asarray(attribute.bins, dtype=drawn.dtype)
+    special = np.asarray(attribute.special, dtype=drawn.dtype)
+    up, down = drawn.dtype.type(np.inf), drawn.dtype.type(-np.inf)
     low, high = edges[codes], edges[codes + 1]
-    drawn = low + (high - low) * _position(low, high, rng)
-    drawn = np.clip(drawn, low, np.nextafter(high, -np.inf))
-    for value in attribute.special:
-        hit = drawn == value
-        drawn[hit] = np.nextafter(drawn[hit], np.where(drawn[hit] == low[hit], np.inf, -np.inf))
-    return drawn
+    kept: Inexact = np.clip(drawn, low, np.nextafter(high, down))
+    for _ in range(special.size):
+        hit = np.isin(kept, special)
+        if not hit.any():
+            break
+        kept[hit] = np.nextafter(kept[hit], up)
+    # Only where special values fill a bin up to its end is there no way up.
+    for _ in range(special.size + 1):
+        hit = (kept >= high) | np.isin(kept, special)
+        if not hit.any():
+            break
+        kept[hit] = np.nextafter(kept[hit], down)
+    return kept
 
 
 def _draw_steps(attribute: Numeric, codes: Codes, rng: np.random.Generator) -> Floats:
@@ -147,25 +162,11 @@ def _draw_steps(attribute: Numeric, codes: Codes, rng: np.random.Generator) -> F
     inside = [[k for k in taken if k in one] for one in ranges]
     counts = np.array([len(a) - len(b) for a, b in zip(ranges, inside, strict=True)])
     begin, count = begins[codes], counts[codes]
-    position = _position(begin.astype(np.float64), (begin + count).astype(np.float64), rng)
-    drawn = begin + np.minimum((position * count).astype(np.int64), count - 1)
+    drawn = begin + rng.integers(0, count)
     for value in sorted({k for own in inside for k in own}):
         reached = np.array([value in own for own in inside])
         drawn += reached[codes] & (drawn >= value)
     return drawn / 10.0 ** (attribute.places or 0)
-
-
-def _position(low: Floats, high: Floats, rng: np.random.Generator) -> Floats:
-    """How far between two numbers, 0 to 1: even, or logarithmic where they differ by a factor."""
-    even = rng.random(low.size)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        ratio = high / low
-        grown = (low * high > 0) & ((ratio > GROWN) | (ratio < 1 / GROWN)) & np.isfinite(ratio)
-    if not grown.any():
-        return even
-    ratio = ratio[grown]
-    even[grown] = (ratio ** even[grown] - 1) / (ratio - 1)
-    return even
 
 
 def _bins(attribute: Numeric, cells: Numeric) -> npt.NDArray[np.int64]:

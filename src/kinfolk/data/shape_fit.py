@@ -56,39 +56,40 @@ def fit_shares(
     return shares
 
 
-def _fit(
-    counts: Floats, curves: Floats, prior: Floats, *, sigma: float, total: float
-) -> Floats:
+def _fit(counts: Floats, curves: Floats, prior: Floats, *, sigma: float, total: float) -> Floats:
     """One bin's shares. curves: (curves, cells), each a distribution; prior: (curves,) logs."""
     if counts.size == 1:
         return np.ones(1)
     noise = np.hypot(sigma, 1e-6 * total)
     heaped = np.zeros(counts.size, bool)
-    while True:
-        weights, level = _weigh(counts, curves, prior, heaped, noise, total)
-        smooth = level * (weights @ curves)
-        excess = np.where(heaped, -np.inf, counts - smooth)
-        worst = int(np.argmax(excess))
-        # Not more than a third of the cells can stand out of the others.
-        if heaped.sum() >= counts.size // 3:
-            break
+    # Not more than a third of the cells can stand out of the others.
+    for _ in range(counts.size // 3):
         found = _gain(counts, curves, prior, heaped, noise, total)
-        worst = int(np.argmax(found))
-        if found[worst] < HEAP**2 / 2:
+        if found.max() < HEAP**2 / 2:
             break
-        heaped[worst] = True
+        heaped[int(np.argmax(found))] = True
+    weights, level = _weigh(counts, curves, prior, heaped, noise, total)
+    smooth = level * (weights @ curves)
     left = np.where(heaped, 0.0, counts - smooth)
-    # What the curve misses in proportion to its height, beside the noise.
-    missed = max(0.0, float((left**2).sum() - (~heaped).sum() * noise**2))
+    # What the curve misses in proportion to its height, beyond what noise alone would often do.
+    cells = int((~heaped).sum())
+    missed = max(0.0, float((left**2).sum()) - (cells + np.sqrt(2 * cells)) * noise**2)
     spread = missed / float((smooth[~heaped] ** 2).sum()) * smooth**2
     fitted = smooth + left * spread / (spread + noise**2)
-    fitted[heaped] = np.maximum(counts[heaped], smooth[heaped])
+    fitted[heaped] = np.clip(counts[heaped], smooth[heaped], np.maximum(total, smooth[heaped]))
     fitted = np.maximum(fitted, 0.0)
-    return fitted / fitted.sum()
+    if not fitted.any():
+        fitted = smooth
+    shares: Floats = fitted / fitted.sum()
+    return shares
 
 
 def _weigh(
-    counts: Floats, curves: Floats, prior: Floats, heaped: npt.NDArray[np.bool_], noise: float,
+    counts: Floats,
+    curves: Floats,
+    prior: Floats,
+    heaped: npt.NDArray[np.bool_],
+    noise: float,
     total: float,
 ) -> tuple[Floats, float]:
     """How likely each curve is, (curves,), and how many the curve stands for."""
@@ -99,7 +100,11 @@ def _weigh(
 
 
 def _likelihood(
-    counts: Floats, curves: Floats, prior: Floats, heaped: npt.NDArray[np.bool_], noise: float,
+    counts: Floats,
+    curves: Floats,
+    prior: Floats,
+    heaped: npt.NDArray[np.bool_],
+    noise: float,
     total: float,
 ) -> tuple[Floats, Floats]:
     seen, shapes = counts[~heaped], curves[:, ~heaped]
@@ -113,7 +118,11 @@ def _likelihood(
 
 
 def _gain(
-    counts: Floats, curves: Floats, prior: Floats, heaped: npt.NDArray[np.bool_], noise: float,
+    counts: Floats,
+    curves: Floats,
+    prior: Floats,
+    heaped: npt.NDArray[np.bool_],
+    noise: float,
     total: float,
 ) -> Floats:
     """(cells,) by how much everything else becomes likelier if a cell is a heap."""
@@ -125,6 +134,8 @@ def _gain(
         without = heaped.copy()
         without[cell] = True
         found[cell] = _likelihood(counts, curves, prior, without, noise, total)[0].max() - now
+        # No heap is larger than its bin.
+        found[cell] -= max(0.0, counts[cell] - total) ** 2 / (2 * noise**2)
     return found
 
 

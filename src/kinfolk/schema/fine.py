@@ -15,9 +15,9 @@ NARROW = 24
 """A bin with at most so many numbers that can be written has a cell for each of them."""
 CELLS = 10
 """The cells of other bins, ..."""
-MOST_CELLS = 32
+MOST_CELLS = 40
 """... and of bins in which cells grow, at most."""
-GROWTH = 1.3
+GROWTH = 1.2
 """How much wider a cell is than the one before it, where cells grow."""
 WIDE = 3
 """The first and the last bin are tails where they are so many times wider than the next."""
