@@ -12,6 +12,8 @@ import pyarrow.types as pt
 
 from kinfolk.data.columns import column_kind
 from kinfolk.data.encoded import CodeArray, Encoded
+from kinfolk.data.shape import Shape, draw_inside, keep_inside
+from kinfolk.data.shapes import Shapes
 from kinfolk.schema import Attribute, Categorical, Numeric, Schema, Value
 
 Codes = npt.NDArray[np.integer[Any]]
@@ -23,10 +25,12 @@ def decode(
     rng: np.random.Generator,
     labels: bool = False,
     first_id: int = 1,
+    shapes: Shapes | None = None,
 ) -> dict[str, pa.Table]:
     """Write an encoded dataset as the schema's tables; keys count from `first_id`.
 
-    A number is drawn uniformly inside its bin, whole where the schema says so. The storage types
+    A number is drawn inside its bin, with the decimals that the schema says: from its shape where
+    `shapes` has one, evenly otherwise. The storage types
     are those of the tables the data was encoded from, as far as they hold the declared domain;
     what fits is decided by the domain alone, never by the values that occur. With `labels`,
     categories are written in words.
@@ -43,12 +47,16 @@ def decode(
         written = role_column(schema, labels=labels)
         kind = None if labels else types.get(schema.roles.column)
         columns[schema.roles.column] = decode_column(encoded.role, written, rng, kind)
-    columns |= _attributes(schema.individual_attributes, encoded.individual, rng, types, labels)
+    known = shapes.individual if shapes else {}
+    columns |= _attributes(
+        schema.individual_attributes, encoded.individual, rng, types, labels, known
+    )
     tables = {individual.table: pa.table(columns)}
     if schema.group is not None:
         types = encoded.types.get(schema.group.table, {})
         columns = {schema.group.id: _ids(ids, types.get(schema.group.id))}
-        columns |= _attributes(schema.group_attributes, encoded.group, rng, types, labels)
+        known = shapes.group if shapes else {}
+        columns |= _attributes(schema.group_attributes, encoded.group, rng, types, labels, known)
         tables = {schema.group.table: pa.table(columns), **tables}
     return tables
 
@@ -71,6 +79,7 @@ def _attributes(
     rng: np.random.Generator,
     types: Mapping[str, Any],
     labels: bool,
+    shapes: Mapping[str, Shape],
 ) -> dict[str, pa.Array]:
     columns: dict[str, pa.Array] = {}
     for index, (name, attribute) in enumerate(attributes.items()):
@@ -78,19 +87,26 @@ def _attributes(
         if labels:
             columns[name] = _words(column, attribute)
         else:
-            columns[name] = decode_column(column, attribute, rng, types.get(name))
+            columns[name] = decode_column(
+                column, attribute, rng, types.get(name), shape=shapes.get(name)
+            )
     return columns
 
 
 def decode_column(
-    codes: Codes, attribute: Attribute, rng: np.random.Generator, dtype: pa.DataType | None = None
+    codes: Codes,
+    attribute: Attribute,
+    rng: np.random.Generator,
+    dtype: pa.DataType | None = None,
+    *,
+    shape: Shape | None = None,
 ) -> pa.Array:
     """Write one column's codes as values, in the given storage type where it can hold them."""
     if isinstance(attribute, Categorical):
         natural = _natural_type(attribute)
         values = pa.array(list(attribute.values), natural)
         return _pick(values, codes, attribute, dtype)
-    return _numbers(codes, attribute, rng, dtype)
+    return _numbers(codes, attribute, rng, dtype, shape)
 
 
 def _natural_type(attribute: Categorical) -> pa.DataType:
@@ -134,22 +150,22 @@ def _holds(values: pa.Array, dtype: pa.DataType) -> pa.Array | None:
 
 
 def _numbers(
-    codes: Codes, attribute: Numeric, rng: np.random.Generator, dtype: pa.DataType | None
+    codes: Codes,
+    attribute: Numeric,
+    rng: np.random.Generator,
+    dtype: pa.DataType | None,
+    shape: Shape | None,
 ) -> pa.Array:
     bins = len(attribute.bins) - 1
-    bounds = np.array([attribute.bounds(code) for code in range(bins)])
     inside = codes < bins
-    low, high = bounds[np.where(inside, codes, 0)].T
-    if attribute.integer:
-        drawn = rng.integers(low.astype(np.int64), high.astype(np.int64)).astype(float)
-    else:
-        drawn = rng.uniform(low, high)
+    binned = np.where(inside, codes, 0).astype(np.int64)
+    drawn = draw_inside(attribute, binned, rng) if shape is None else shape.draw(binned, rng)
     for position, value in enumerate(attribute.special):
         drawn[codes == bins + position] = value
     blank = codes >= bins + len(attribute.special)
-    whole = attribute.integer and all(float(v).is_integer() for v in attribute.special)
-    natural = pa.int64() if whole else pa.float64()
-    numbers = pa.array(drawn.astype(np.int64) if whole else drawn, natural, mask=blank)
+    whole = attribute.places == 0 and all(float(v).is_integer() for v in attribute.special)
+    natural = pa.int64() if whole and attribute.integer else pa.float64()
+    numbers = pa.array(drawn.astype(natural.to_pandas_dtype()), natural, mask=blank)
     if dtype is None or not (pt.is_integer(dtype) or pt.is_floating(dtype)):
         return numbers
     ends = [*attribute.bins, *attribute.special]
@@ -157,10 +173,9 @@ def _numbers(
         if _holds(pa.array(ends, pa.float64()), dtype) is None:
             return numbers
         # Rounding to a narrower type must not lift a number into the next bin.
-        below = np.nextafter(high.astype(dtype.to_pandas_dtype()), -np.inf)
-        stored = drawn.astype(below.dtype)
-        stored = np.where(inside, np.minimum(stored, below), stored)
-        return pa.array(stored.astype(below.dtype), dtype, mask=blank)
+        stored = drawn.astype(dtype.to_pandas_dtype())
+        stored[inside] = keep_inside(stored[inside], attribute, binned[inside])
+        return pa.array(stored, dtype, mask=blank)
     held = _holds(pa.array([int(end) for end in ends], pa.int64()), dtype) if whole else None
     return numbers if held is None else numbers.cast(dtype)
 

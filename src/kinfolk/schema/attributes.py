@@ -10,6 +10,7 @@ import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -26,6 +27,9 @@ LARGEST_WHOLE = 2**53
 
 LARGEST_EDGE = 1e300
 """Bins beyond this would be wider than floating-point numbers reach."""
+
+MOST_DECIMALS = 15
+"""Floating-point numbers hold about so many digits."""
 
 MISSING_LABEL = "missing"
 """How the category of blank cells is called in words."""
@@ -170,22 +174,28 @@ class Categorical:
 class Numeric:
     """A number, cut into bins [a, b); the last bin includes its upper end.
 
-    `special` lists numbers that stand for themselves rather than for a quantity, such as -9 for
-    "not applicable". Codes: the bins, then the special values, then blank.
+    `special` lists numbers that are categories of their own: codes that are no quantity, such as -9
+    for "not applicable", and numbers inside the bins that many rows have, such as an income of 0.
+    Codes: the bins, without the special values in them, then the special values, then blank.
 
     >>> age = Numeric(bins=[0, 18, 65, 120], integer=True)
     >>> [age.label(code) for code in range(age.size)]
     ['0 to 17', '18 to 64', '65 to 120']
+    >>> cars = Numeric(bins=[0, 3, 9], integer=True, special=[0])
+    >>> [cars.label(code) for code in range(cars.size)]
+    ['1 to 2', '3 to 9', '0']
     """
 
     bins: Sequence[int | float]
     """The edges, increasing; n edges make n - 1 bins."""
     integer: bool = False
     """Whether only whole numbers occur."""
+    decimals: int | None = None
+    """How many decimals synthetic values have; None: as many as they happen to have."""
     labels: Sequence[str] | None = None
     """How the bins, and then the special values, are called in words."""
     special: Sequence[int | float] = ()
-    """Codes inside a numeric column that are categories of their own."""
+    """Numbers that are categories of their own."""
     missing: bool = False
     """Whether blank is one more category. Its code comes last."""
     derived: bool | str = False
@@ -194,15 +204,32 @@ class Numeric:
     def __post_init__(self) -> None:
         findings = Findings()
         _freeze(self, "bins", "labels", "special", findings=findings)
+        self._check_decimals(findings)
         self._check_bins(findings)
         if self.special:
             self._check_special(findings)
+        if not findings.problems and self.places is not None:
+            self._check_steps(findings)
         categories = len(self.bins) - 1 + len(self.special)
         check_labels(self.labels, categories, "bin or special value", findings)
         _check_number(categories, "bins", findings)
         _check_flags(self, "missing", "integer", findings=findings)
         _check_derived(self.derived, findings)
         findings.raise_if_any("attribute")
+
+    def _check_decimals(self, findings: Findings) -> None:
+        places = self.decimals
+        if places is None:
+            return
+        if isinstance(places, bool) or not isinstance(places, int):
+            what = f"{shown(places)} is not a whole number."
+            findings.add("decimals", what, "Write how many decimals there are, such as 2.")
+        elif not 0 <= places <= MOST_DECIMALS:
+            what = f"{shown(places)} is not between 0 and {MOST_DECIMALS}."
+            findings.add("decimals", what, "Write how many decimals there are, such as 2.")
+        elif self.integer is True and places:
+            fix = "Remove `integer: true` or `decimals`."
+            findings.add("decimals", f"whole numbers do not have {places} decimals.", fix)
 
     def _check_bins(self, findings: Findings) -> None:
         largest = LARGEST_WHOLE if self.integer is True else LARGEST_EDGE
@@ -223,9 +250,6 @@ class Numeric:
             if float(high) <= float(low):
                 what = f"the edge {high} does not lie above the one before it, {low}."
                 findings.add(f"bins[{index}]", what, "List the edges in increasing order.")
-            elif self.integer is True and not self._whole_numbers(index - 1):
-                what = f"no whole number lies in the bin from {low} to {high}."
-                findings.add(f"bins[{index}]", what, "Widen the bin or drop `integer: true`.")
 
     def _check_special(self, findings: Findings) -> None:
         for index, value in enumerate(self.special):
@@ -235,20 +259,74 @@ class Numeric:
         if findings.problems:
             return
         check_values(self.special, findings, "special")
-        for index, value in enumerate(self.special):
-            if self.bins[0] <= value <= self.bins[-1]:
-                what = f"{value} lies inside the bins {self.bins[0]} to {self.bins[-1]}."
-                findings.add(f"special[{index}]", what, "Move the bins or remove the value.")
+
+    def _check_steps(self, findings: Findings) -> None:
+        """Every bin must hold a value that can be written, beside the special ones."""
+        places = self.places or 0
+        largest = max(abs(self.bins[0]), abs(self.bins[-1])) * 10.0**places
+        if largest > LARGEST_WHOLE:
+            what = f"numbers up to {largest / 10.0**places:g} do not have {places} decimals."
+            fix = "Floating-point numbers have about 15 digits; ask for fewer decimals."
+            findings.add("decimals", what, fix)
+            return
+        kind = "whole number" if self.integer else f"number with {places} decimals"
+        fix = f"Widen the bin or drop `{'integer: true' if self.integer else 'decimals'}`."
+        for index, (low, high) in enumerate(pairwise(self.bins), start=1):
+            steps = self._steps(index - 1)
+            if not steps:
+                what = f"no {kind} lies in the bin from {low} to {high}."
+                findings.add(f"bins[{index}]", what, fix)
+            elif len(steps) <= len(self.special) and not self.writable(index - 1):
+                what = f"every {kind} in the bin from {low} to {high} is a special value."
+                findings.add(f"bins[{index}]", what, "Leave the bin out, or widen it.")
 
     @property
     def size(self) -> int:
         """The number of categories, special values and blank included."""
         return len(self.bins) - 1 + len(self.special) + self.missing
 
-    def _whole_numbers(self, code: int) -> range:
-        last = code == len(self.bins) - 2
-        top = math.floor(self.bins[code + 1]) + 1 if last else math.ceil(self.bins[code + 1])
-        return range(math.ceil(self.bins[code]), top)
+    @property
+    def places(self) -> int | None:
+        """To how many decimals synthetic values are rounded; 0 for whole numbers."""
+        return 0 if self.integer else self.decimals
+
+    def _steps(self, code: int) -> range:
+        """The numbers of the bin that can be written, in units of the last decimal."""
+        places = self.places or 0
+        low, high = self.bins[code], self.bins[code + 1]
+        begin = math.ceil(Decimal(str(low)).scaleb(places))
+        end = math.ceil(Decimal(str(high)).scaleb(places))
+        if code == len(self.bins) - 2:
+            end = math.floor(Decimal(str(high)).scaleb(places)) + 1
+        # The nearest floating-point number may be the edge itself.
+        elif end > begin and (end - 1) / 10**places >= high:
+            end -= 1
+        return range(begin, end)
+
+    def special_steps(self) -> list[int]:
+        """The special values in units of the last decimal, increasing, where they can be written.
+
+        >>> Numeric(bins=[0, 1, 9], decimals=1, special=[0, 0.5, 0.25]).special_steps()
+        [0, 5]
+        """
+        scaled = sorted(Decimal(str(value)).scaleb(self.places or 0) for value in self.special)
+        return [int(value) for value in scaled if value == value.to_integral_value()]
+
+    def writable(self, code: int) -> range:
+        """The numbers that bin `code` may be written as, in units of the last decimal.
+
+        From the first that is no special value to the last that is none.
+
+        >>> Numeric(bins=[0, 0.5, 9], decimals=1, special=[0]).writable(0)
+        range(1, 5)
+        """
+        steps, taken = self._steps(code), set(self.special_steps())
+        begin, end = steps.start, steps.stop
+        while begin < end and begin in taken:
+            begin += 1
+        while begin < end and end - 1 in taken:
+            end -= 1
+        return range(begin, end)
 
     def bounds(self, code: int) -> tuple[float, float]:
         """Where bin `code` begins and ends; for whole numbers the end is one past the last.
@@ -257,7 +335,7 @@ class Numeric:
         (65, 121)
         """
         if self.integer:
-            whole = self._whole_numbers(code)
+            whole = self.writable(code)
             return whole.start, whole.stop
         return self.bins[code], self.bins[code + 1]
 
@@ -271,7 +349,7 @@ class Numeric:
         if code >= bins:
             return str(self.special[code - bins])
         if self.integer:
-            whole = self._whole_numbers(code)
+            whole = self.writable(code)
             first, final = whole[0], whole[-1]
             return f"{first}" if first == final else f"{first} to {final}"
         return f"{self.bins[code]:g} to {self.bins[code + 1]:g}"

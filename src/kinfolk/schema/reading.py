@@ -32,7 +32,7 @@ TOP = (
     "on_violation",
 )
 CATEGORICAL = ("values", "labels", "missing", "derived")
-NUMERIC = ("bins", "integer", "labels", "special", "missing", "derived")
+NUMERIC = ("bins", "integer", "decimals", "labels", "special", "missing", "derived")
 STAND_IN = "\0"
 """The name of what could not be read, so that checks of the rest can go on."""
 

@@ -75,6 +75,8 @@ def attribute_text(attribute: Attribute) -> str:
         entries = [f"bins: {list_text(attribute.bins)}"]
         if attribute.integer:
             entries += ["integer: true"]
+        if attribute.decimals is not None:
+            entries += [f"decimals: {attribute.decimals}"]
         if attribute.special:
             entries += [f"special: {list_text(attribute.special)}"]
     if attribute.labels:

@@ -1,0 +1,199 @@
+"""Noisy counts of cells -> shares of every bin's cells.
+
+Noise must not pass for a shape. A bin gets a smooth curve (in tails, one that decays), as steep as
+counts and neighbouring bins make likely; on top of it heaps, single cells clearly above the curve
+and the noise; and of what is left as much as stands out of the noise.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from kinfolk.schema import Numeric
+from kinfolk.schema.fine import bin_of_cells, first_width, tail_of
+
+Floats = npt.NDArray[np.float64]
+
+SLOPES = np.linspace(-8, 8, 81)
+"""By how much the logarithm of the density may change across a bin."""
+SLOPE_DEVIATION = 1.0
+"""How far from what the neighbouring bins suggest it usually is."""
+HEAP = 4.0
+"""A heap is so many standard deviations of the noise above the curve."""
+TAIL_SHAPES = np.linspace(-0.4, 0.8, 13)
+"""Shapes of a generalised Pareto distribution; 0 is the exponential one."""
+TAIL_SHAPE = (0.2, 0.2)
+"""What they usually are, and by how much they differ from it."""
+TAIL_SCALES = np.exp(np.linspace(-4, 6, 81))
+"""Scales of tails, in widths of the first cells."""
+SCALE_DEVIATION = 0.7
+"""How far, as a logarithm, the scale usually is from a density without a jump, ..."""
+SCALE_AT_ZERO = 2.0
+"""... and where the tail begins at zero."""
+
+
+def fit_shares(
+    attribute: Numeric, cells: Numeric, counts: Floats, *, sigma: float, totals: Floats | None
+) -> Floats:
+    """Shares of every bin's cells, 1 in total for a bin; arguments as for `Shape.fitted`."""
+    bins = np.array(bin_of_cells(attribute, cells))
+    edges = np.asarray(cells.bins, dtype=np.float64)
+    known = np.bincount(bins, weights=counts) if totals is None else np.asarray(totals, np.float64)
+    # So few are as good as none: a floor keeps densities comparable.
+    least = max(1e-4 * np.abs(known).sum(), sigma / 2 if totals is None else 0.0, 1e-9)
+    totals = np.maximum(known, least)
+    shares = np.empty(bins.size)
+    for code in range(len(attribute.bins) - 1):
+        own = bins == code
+        ends = edges[np.flatnonzero(own)[0] : np.flatnonzero(own)[-1] + 2]
+        curves, prior = (
+            _tail_curves(attribute, code, ends, totals)
+            if tail_of(attribute, code)
+            else _inner_curves(attribute, code, ends, totals)
+        )
+        shares[own] = _fit(counts[own], curves, prior, sigma=sigma, total=float(totals[code]))
+    return shares
+
+
+def _fit(counts: Floats, curves: Floats, prior: Floats, *, sigma: float, total: float) -> Floats:
+    """One bin's shares. curves: (curves, cells), each a distribution; prior: (curves,) logs."""
+    if counts.size == 1:
+        return np.ones(1)
+    noise = np.hypot(sigma, 1e-6 * total)
+    heaped = np.zeros(counts.size, bool)
+    # Not more than a third of the cells can stand out of the others.
+    for _ in range(counts.size // 3):
+        found = _gain(counts, curves, prior, heaped, noise, total)
+        if found.max() < HEAP**2 / 2:
+            break
+        heaped[int(np.argmax(found))] = True
+    weights, level = _weigh(counts, curves, prior, heaped, noise, total)
+    smooth = level * (weights @ curves)
+    left = np.where(heaped, 0.0, counts - smooth)
+    # What the curve misses in proportion to its height, beyond what noise alone would often do.
+    cells = int((~heaped).sum())
+    missed = max(0.0, float((left**2).sum()) - (cells + np.sqrt(2 * cells)) * noise**2)
+    spread = missed / float((smooth[~heaped] ** 2).sum()) * smooth**2
+    fitted = smooth + left * spread / (spread + noise**2)
+    fitted[heaped] = np.clip(counts[heaped], smooth[heaped], np.maximum(total, smooth[heaped]))
+    fitted = np.maximum(fitted, 0.0)
+    if not fitted.any():
+        fitted = smooth
+    shares: Floats = fitted / fitted.sum()
+    return shares
+
+
+def _weigh(
+    counts: Floats,
+    curves: Floats,
+    prior: Floats,
+    heaped: npt.NDArray[np.bool_],
+    noise: float,
+    total: float,
+) -> tuple[Floats, float]:
+    """How likely each curve is, (curves,), and how many the curve stands for."""
+    logs, levels = _likelihood(counts, curves, prior, heaped, noise, total)
+    weights = np.exp(logs - logs.max())
+    weights /= weights.sum()
+    return weights, float(weights @ levels)
+
+
+def _likelihood(
+    counts: Floats,
+    curves: Floats,
+    prior: Floats,
+    heaped: npt.NDArray[np.bool_],
+    noise: float,
+    total: float,
+) -> tuple[Floats, Floats]:
+    seen, shapes = counts[~heaped], curves[:, ~heaped]
+    if heaped.any():
+        # What is not on heaps is as much as fits best.
+        levels = np.clip((shapes @ seen) / (shapes**2).sum(axis=1), 1e-3 * total, total)
+    else:
+        levels = np.full(len(curves), total)
+    squares = ((seen - levels[:, None] * shapes) ** 2).sum(axis=1)
+    return prior - squares / (2 * noise**2), levels
+
+
+def _gain(
+    counts: Floats,
+    curves: Floats,
+    prior: Floats,
+    heaped: npt.NDArray[np.bool_],
+    noise: float,
+    total: float,
+) -> Floats:
+    """(cells,) by how much everything else becomes likelier if a cell is a heap."""
+    best, level = _weigh(counts, curves, prior, heaped, noise, total)
+    now = _likelihood(counts, curves, prior, heaped, noise, total)[0].max()
+    found = np.full(counts.size, -np.inf)
+    smooth = level * (best @ curves)
+    for cell in np.flatnonzero(~heaped & (counts > smooth)):
+        without = heaped.copy()
+        without[cell] = True
+        found[cell] = _likelihood(counts, curves, prior, without, noise, total)[0].max() - now
+        # No heap is larger than its bin.
+        found[cell] -= max(0.0, counts[cell] - total) ** 2 / (2 * noise**2)
+    return found
+
+
+def _inner_curves(
+    attribute: Numeric, code: int, ends: Floats, totals: Floats
+) -> tuple[Floats, Floats]:
+    """Densities that rise or fall evenly, on the scale of the cells."""
+    grown = np.ptp(np.diff(ends)) > 0.5 * np.diff(ends).max() and ends[0] * ends[-1] > 0
+    edges = np.asarray(attribute.bins, dtype=np.float64)
+
+    def scale(x: Floats) -> Floats:
+        return np.sign(x) * np.log(np.abs(x)) if grown else x
+
+    near = [c for c in (code - 1, code, code + 1) if _comparable(attribute, code, c)]
+    usual = 0.0
+    if len(near) > 1 and not (grown and edges[near[0]] == 0):
+        places = scale(edges[near[0] : near[-1] + 2])
+        middles, logs = (places[1:] + places[:-1]) / 2, np.log(totals[near] / np.diff(places))
+        rise = (logs[-1] - logs[0]) / (middles[-1] - middles[0])
+        usual = float(np.clip(rise * np.ptp(scale(ends)), -3, 3))
+    at = scale(ends)
+    middle = ((at[1:] + at[:-1]) / 2 - at[0]) / (at[-1] - at[0]) - 0.5
+    curves = np.diff(at) * np.exp(SLOPES[:, None] * middle)
+    curves /= curves.sum(axis=1, keepdims=True)
+    return curves, -((SLOPES - usual) ** 2) / (2 * SLOPE_DEVIATION**2)
+
+
+def _tail_curves(
+    attribute: Numeric, code: int, ends: Floats, totals: Floats
+) -> tuple[Floats, Floats]:
+    """Generalised Pareto distributions from the inner end of a tail outwards."""
+    down = tail_of(attribute, code) < 0
+    away = ends[-1] - ends[::-1] if down else ends - ends[0]
+    unit = first_width(attribute, code)
+    scales, shapes = (one.ravel() for one in np.meshgrid(TAIL_SCALES, TAIL_SHAPES))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = away / (unit * scales[:, None])
+        k = shapes[:, None]
+        power = np.log1p(np.maximum(k * z, -1.0)) / np.where(np.abs(k) < 1e-9, 1.0, k)
+        beyond = np.exp(-np.where(np.abs(k) < 1e-9, z, power))
+    curves = np.maximum(-np.diff(beyond, axis=1), 1e-12)
+    curves /= curves.sum(axis=1, keepdims=True)
+    prior = -((shapes - TAIL_SHAPE[0]) ** 2) / (2 * TAIL_SHAPE[1] ** 2)
+    if len(totals) > 1:
+        next_to = 1 if code == 0 else code - 1
+        width = attribute.bins[next_to + 1] - attribute.bins[next_to]
+        usual = np.log(totals[code] / totals[next_to] * width / unit)
+        # There is no jump to expect, but at zero: debts are unlike small incomes.
+        inner = attribute.bins[1] if down else attribute.bins[-2]
+        spread = SCALE_DEVIATION if inner else SCALE_AT_ZERO
+        prior = prior - (np.log(scales) - usual) ** 2 / (2 * spread**2)
+    return (curves[:, ::-1] if down else curves), prior
+
+
+def _comparable(attribute: Numeric, code: int, other: int) -> bool:
+    """Whether the density of another bin tells something about the slope of this one."""
+    if code == other:
+        return True
+    if not 0 <= other < len(attribute.bins) - 1 or tail_of(attribute, other):
+        return False
+    return attribute.bins[max(code, other)] != 0

@@ -1,0 +1,141 @@
+"""Bins cut into cells: where inside a bin the numbers lie is learnt by counting cells.
+
+The cells follow from the schema alone, so they are as public as the bins.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from dataclasses import replace
+
+from kinfolk.schema.attributes import Numeric
+
+NARROW = 24
+"""A bin with at most so many numbers that can be written has a cell for each of them."""
+CELLS = 10
+"""The cells of other bins, ..."""
+MOST_CELLS = 40
+"""... and of bins in which cells grow, at most."""
+GROWTH = 1.2
+"""How much wider a cell is than the one before it, where cells grow."""
+WIDE = 3
+"""The first and the last bin are tails where they are so many times wider than the next."""
+SPAN = 4
+"""A bin whose ends differ by more than this factor has cells that grow, too."""
+
+
+def fine(attribute: Numeric) -> Numeric:
+    """The same number with cells as its bins; every cell lies in one bin.
+
+    Whole numbers in a narrow bin have a cell each. In tails the cells grow from the inner end
+    outwards.
+
+    >>> fine(Numeric(bins=[0, 2, 4], integer=True)).bins
+    (0, 1, 2, 3, 4)
+    >>> fine(Numeric(bins=[0, 10, 20, 1000], decimals=0)).bins[20:30]
+    (20, 23, 26, 30, 35, 43, 52, 65, 81, 102)
+    """
+    edges: list[int | float] = []
+    for code in range(len(attribute.bins) - 1):
+        edges += [attribute.bins[code], *_inner(attribute, code)]
+    return replace(attribute, bins=[*edges, attribute.bins[-1]], labels=None)
+
+
+def bin_of_cells(attribute: Numeric, cells: Numeric) -> list[int]:
+    """In which bin each cell lies. cells: what `fine` made of the attribute.
+
+    >>> age = Numeric(bins=[0, 2, 4], integer=True)
+    >>> bin_of_cells(age, fine(age))
+    [0, 0, 1, 1]
+    """
+    starts = attribute.bins[1:-1]
+    return [bisect_left(starts, edge) + (edge in starts) for edge in cells.bins[:-1]]
+
+
+def tail_of(attribute: Numeric, code: int) -> int:
+    """Whether a bin is a tail: 1 where its numbers thin out upwards, -1 downwards, 0 not at all.
+
+    >>> [tail_of(Numeric(bins=[-500, 0, 10, 20, 1000]), code) for code in range(4)]
+    [-1, 0, 0, 1]
+    """
+    bins = attribute.bins
+    last = len(bins) - 2
+    if last == 0:
+        # A single bin: away from zero.
+        return 1 if bins[0] >= 0 else -1 if bins[1] <= 0 else 0
+    width = bins[code + 1] - bins[code]
+    if code == last and width > WIDE * (bins[code] - bins[code - 1]):
+        return 1
+    return -1 if code == 0 and width > WIDE * (bins[2] - bins[1]) else 0
+
+
+def first_width(attribute: Numeric, code: int) -> float:
+    """How wide the first cell of a tail is."""
+    bins = attribute.bins
+    if len(bins) == 2:
+        return (bins[1] - bins[0]) / 1000
+    next_to = bins[2] - bins[1] if code == 0 else bins[code] - bins[code - 1]
+    return next_to / 4
+
+
+def _inner(attribute: Numeric, code: int) -> list[int | float]:
+    """The edges of cells inside one bin, increasing."""
+    low, high = attribute.bins[code], attribute.bins[code + 1]
+    if attribute.places is None:
+        found = _candidates(attribute, code)
+        kept: list[int | float] = []
+        for edge in found:
+            if (kept[-1] if kept else low) < edge < high:
+                kept.append(edge)
+        return kept
+    return _written(attribute, code)
+
+
+def _written(attribute: Numeric, code: int) -> list[int | float]:
+    """Edges that can be written, so that every cell holds a number that can be written too."""
+    unit = 10 ** (attribute.places or 0)
+    allowed = attribute.writable(code)
+    taken = [k for k in attribute.special_steps() if k in allowed]
+    if len(allowed) - len(taken) <= NARROW:
+        steps = [k for k in allowed if k not in taken]
+    else:
+        steps = [math.ceil(edge * unit) for edge in _candidates(attribute, code)]
+    kept: list[int] = [allowed.start]
+    for step in steps:
+        # A cell of special values alone, or of nothing, joins the next one.
+        if allowed.start < step < allowed.stop and _free(taken, kept[-1], step):
+            kept.append(step)
+    while len(kept) > 1 and not _free(taken, kept[-1], allowed.stop):
+        kept.pop()
+    return [k // unit if k % unit == 0 else k / unit for k in kept[1:]]
+
+
+def _free(taken: list[int], begin: int, end: int) -> bool:
+    """Whether a number from `begin` on and below `end` is left beside the special ones."""
+    return end - begin > bisect_left(taken, end) - bisect_left(taken, begin)
+
+
+def _candidates(attribute: Numeric, code: int) -> list[float]:
+    low, high = float(attribute.bins[code]), float(attribute.bins[code + 1])
+    tail = tail_of(attribute, code)
+    if tail:
+        offsets = _growing(first_width(attribute, code), high - low)
+        return [low + one for one in offsets] if tail > 0 else [high - one for one in offsets[::-1]]
+    near, far = sorted((abs(low), abs(high)))
+    if low * high > 0 and far > SPAN * near:
+        count = _between(math.log(far / near) / math.log(GROWTH))
+        ratios = [(far / near) ** (i / count) for i in range(1, count)]
+        return [math.copysign(near * one, low) for one in (ratios if low > 0 else ratios[::-1])]
+    return [low + (high - low) * i / CELLS for i in range(1, CELLS)]
+
+
+def _growing(first: float, width: float) -> list[float]:
+    """Distances from the inner end at which cells end, each wider than the one before."""
+    count = _between(math.log1p(width / first * (GROWTH - 1)) / math.log(GROWTH))
+    growth = 1 + width / first
+    return [first * (growth ** (i / count) - 1) for i in range(1, count)]
+
+
+def _between(count: float) -> int:
+    return min(MOST_CELLS, max(CELLS, math.ceil(count)))
