@@ -198,18 +198,29 @@ def value_of(cell: object, kind: str) -> Value | None:
     return cell if isinstance(cell, str | bool) else None
 
 
+def number_codes(numbers: npt.NDArray[np.float64], attribute: Numeric) -> Codes:
+    """The code of every number that the attribute has one for; blank where it is no number.
+
+    >>> income = Numeric(bins=[0, 10, 20], special=[0], missing=True)
+    >>> number_codes(np.array([0, 5, 20, np.nan]), income).tolist()
+    [2, 0, 1, 3]
+    """
+    edges = np.asarray(attribute.bins, dtype=float)
+    codes = np.searchsorted(edges, numbers, side="right").astype(np.int32) - 1
+    codes[numbers == edges[-1]] = len(edges) - 2
+    for position, value in enumerate(attribute.special):
+        codes[numbers == value] = len(edges) - 1 + position
+    codes[np.isnan(numbers)] = len(edges) - 1 + len(attribute.special)
+    return codes
+
+
 def _encode_numbers(cells: pa.Array, attribute: Numeric) -> tuple[Codes, list[Misfit]]:
     """Put distinct cells into bins."""
     numbers, is_number = _as_floats(cells)
     edges = np.asarray(attribute.bins, dtype=float)
-    codes = np.searchsorted(edges, numbers, side="right").astype(np.int32) - 1
-    codes[numbers == edges[-1]] = len(edges) - 2
-    outside = is_number & ((numbers < edges[0]) | (numbers > edges[-1]))
-    special = np.zeros(len(numbers), bool)
-    for position, value in enumerate(attribute.special):
-        codes[numbers == value] = len(edges) - 1 + position
-        special |= numbers == value
-    outside &= ~special
+    codes = number_codes(numbers, attribute)
+    special = np.isin(numbers, attribute.special)
+    outside = is_number & ~special & ((numbers < edges[0]) | (numbers > edges[-1]))
     broken = np.zeros(len(numbers), bool)
     if attribute.integer:
         broken = is_number & ~outside & ~special & (numbers != np.floor(numbers))

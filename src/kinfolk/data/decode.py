@@ -12,7 +12,7 @@ import pyarrow.types as pt
 
 from kinfolk.data.columns import column_kind
 from kinfolk.data.encoded import CodeArray, Encoded
-from kinfolk.data.shape import Shape, draw_inside, keep_inside
+from kinfolk.data.numbers import draw_numbers, holds, is_whole_numbers, stores_floats
 from kinfolk.data.shapes import Shapes
 from kinfolk.schema import Attribute, Categorical, Numeric, Schema, Value
 
@@ -29,13 +29,15 @@ def decode(
 ) -> dict[str, pa.Table]:
     """Write an encoded dataset as the schema's tables; keys count from `first_id`.
 
-    A number is drawn inside its bin, with the decimals that the schema says: from its shape where
-    `shapes` has one, evenly otherwise. The storage types
+    Numbers that have not been drawn before are drawn now; see `draw_numbers`. The storage types
     are those of the tables the data was encoded from, as far as they hold the declared domain;
     what fits is decided by the domain alone, never by the values that occur. With `labels`,
     categories are written in words.
     """
-    schema = encoded.schema
+    if encoded.numbers is None:
+        encoded = draw_numbers(encoded, rng=rng, shapes=shapes)
+    schema, numbers = encoded.schema, encoded.numbers
+    assert numbers is not None  # noqa: S101  (they were drawn)
     ids = np.arange(first_id, first_id + encoded.groups, dtype=np.int64)
     individual = schema.individual
     columns: dict[str, pa.Array] = {}
@@ -46,17 +48,15 @@ def decode(
     if schema.roles is not None and encoded.role is not None:
         written = role_column(schema, labels=labels)
         kind = None if labels else types.get(schema.roles.column)
-        columns[schema.roles.column] = decode_column(encoded.role, written, rng, kind)
-    known = shapes.individual if shapes else {}
+        columns[schema.roles.column] = _categories(encoded.role, written, kind)
     columns |= _attributes(
-        schema.individual_attributes, encoded.individual, rng, types, labels, known
+        schema.individual_attributes, encoded.individual, numbers.individual, types, labels
     )
     tables = {individual.table: pa.table(columns)}
     if schema.group is not None:
         types = encoded.types.get(schema.group.table, {})
         columns = {schema.group.id: _ids(ids, types.get(schema.group.id))}
-        known = shapes.group if shapes else {}
-        columns |= _attributes(schema.group_attributes, encoded.group, rng, types, labels, known)
+        columns |= _attributes(schema.group_attributes, encoded.group, numbers.group, types, labels)
         tables = {schema.group.table: pa.table(columns), **tables}
     return tables
 
@@ -76,37 +76,26 @@ def role_column(schema: Schema, *, labels: bool = False) -> Categorical:
 def _attributes(
     attributes: Mapping[str, Attribute],
     codes: CodeArray,
-    rng: np.random.Generator,
+    numbers: Mapping[str, npt.NDArray[np.float64]],
     types: Mapping[str, Any],
     labels: bool,
-    shapes: Mapping[str, Shape],
 ) -> dict[str, pa.Array]:
     columns: dict[str, pa.Array] = {}
     for index, (name, attribute) in enumerate(attributes.items()):
         column = codes[:, index]
         if labels:
             columns[name] = _words(column, attribute)
+        elif isinstance(attribute, Categorical):
+            columns[name] = _categories(column, attribute, types.get(name))
         else:
-            columns[name] = decode_column(
-                column, attribute, rng, types.get(name), shape=shapes.get(name)
-            )
+            columns[name] = _numbers(numbers[name], attribute, types.get(name))
     return columns
 
 
-def decode_column(
-    codes: Codes,
-    attribute: Attribute,
-    rng: np.random.Generator,
-    dtype: pa.DataType | None = None,
-    *,
-    shape: Shape | None = None,
-) -> pa.Array:
-    """Write one column's codes as values, in the given storage type where it can hold them."""
-    if isinstance(attribute, Categorical):
-        natural = _natural_type(attribute)
-        values = pa.array(list(attribute.values), natural)
-        return _pick(values, codes, attribute, dtype)
-    return _numbers(codes, attribute, rng, dtype, shape)
+def _categories(codes: Codes, attribute: Categorical, dtype: pa.DataType | None) -> pa.Array:
+    """Codes as values, in the given storage type where it can hold them."""
+    values = pa.array(list(attribute.values), _natural_type(attribute))
+    return _pick(values, codes, attribute, dtype)
 
 
 def _natural_type(attribute: Categorical) -> pa.DataType:
@@ -125,7 +114,7 @@ def _pick(
     if dtype is None:
         return values.take(positions)
     value_type = dtype.value_type if pt.is_dictionary(dtype) else dtype
-    stored = _holds(values, value_type)
+    stored = holds(values, value_type)
     if stored is None:
         return values.take(positions)
     if pt.is_dictionary(dtype):
@@ -137,46 +126,24 @@ def _pick(
 
 def _index_type(dtype: pa.DataType, size: int) -> pa.DataType:
     """The type of a dictionary's indices, or a wider one if the declared domain needs it."""
-    return dtype if _holds(pa.array([size], pa.int64()), dtype) is not None else pa.int32()
-
-
-def _holds(values: pa.Array, dtype: pa.DataType) -> pa.Array | None:
-    """The values in another storage type, if it holds all of them unchanged."""
-    try:
-        stored = values.cast(dtype)
-        return stored if stored.cast(values.type).equals(values) else None
-    except pa.ArrowException:
-        return None
+    return dtype if holds(pa.array([size], pa.int64()), dtype) is not None else pa.int32()
 
 
 def _numbers(
-    codes: Codes,
-    attribute: Numeric,
-    rng: np.random.Generator,
-    dtype: pa.DataType | None,
-    shape: Shape | None,
+    drawn: npt.NDArray[np.float64], attribute: Numeric, dtype: pa.DataType | None
 ) -> pa.Array:
-    bins = len(attribute.bins) - 1
-    inside = codes < bins
-    binned = np.where(inside, codes, 0).astype(np.int64)
-    drawn = draw_inside(attribute, binned, rng) if shape is None else shape.draw(binned, rng)
-    for position, value in enumerate(attribute.special):
-        drawn[codes == bins + position] = value
-    blank = codes >= bins + len(attribute.special)
-    whole = attribute.places == 0 and all(float(v).is_integer() for v in attribute.special)
+    """Numbers in the given storage type where it can hold the declared domain."""
+    blank = np.isnan(drawn)
+    whole = is_whole_numbers(attribute)
     natural = pa.int64() if whole and attribute.integer else pa.float64()
-    numbers = pa.array(drawn.astype(natural.to_pandas_dtype()), natural, mask=blank)
+    filled = np.where(blank, 0, drawn) if natural == pa.int64() else drawn
+    numbers = pa.array(filled.astype(natural.to_pandas_dtype()), natural, mask=blank)
     if dtype is None or not (pt.is_integer(dtype) or pt.is_floating(dtype)):
         return numbers
-    ends = [*attribute.bins, *attribute.special]
     if pt.is_floating(dtype):
-        if _holds(pa.array(ends, pa.float64()), dtype) is None:
-            return numbers
-        # Rounding to a narrower type must not lift a number into the next bin.
-        stored = drawn.astype(dtype.to_pandas_dtype())
-        stored[inside] = keep_inside(stored[inside], attribute, binned[inside])
-        return pa.array(stored, dtype, mask=blank)
-    held = _holds(pa.array([int(end) for end in ends], pa.int64()), dtype) if whole else None
+        return numbers.cast(dtype, safe=False) if stores_floats(attribute, dtype) else numbers
+    ends = [*attribute.bins, *attribute.special]
+    held = holds(pa.array([int(end) for end in ends], pa.int64()), dtype) if whole else None
     return numbers if held is None else numbers.cast(dtype)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -36,6 +36,16 @@ class Cleaning:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class Numbers:
+    """The numbers that codes stand for, where they have been drawn; a blank is NaN."""
+
+    group: Mapping[str, npt.NDArray[np.float64]]
+    """(groups,) of every numeric attribute of the group, by name."""
+    individual: Mapping[str, npt.NDArray[np.float64]]
+    """(people,) of every numeric attribute of individuals, by name."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Encoded:
     """Groups in order, each followed by its members in order.
 
@@ -52,6 +62,8 @@ class Encoded:
     """(groups + 1,) where each group's members begin."""
     role: npt.NDArray[np.uint8] | None = None
     """(people,) index into the roles' names, where there are roles."""
+    numbers: Numbers | None = None
+    """The numbers themselves, where they have been drawn: synthetic ones."""
     cleaning: Cleaning = field(default_factory=Cleaning)
     """What was left out on the way."""
     types: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -71,6 +83,48 @@ class Encoded:
     def sizes(self) -> npt.NDArray[np.int64]:
         """(groups,) how many members each group has."""
         return np.diff(self.offsets)
+
+    def take(self, chosen: npt.NDArray[np.int64]) -> Encoded:
+        """The chosen groups with their members, in that order; a group may be chosen twice."""
+        offsets = np.concatenate([[0], np.cumsum(self.sizes[chosen])])
+        rows = np.repeat(self.offsets[chosen] - offsets[:-1], self.sizes[chosen])
+        people = rows + np.arange(offsets[-1])
+        numbers = self.numbers and Numbers(
+            group={name: column[chosen] for name, column in self.numbers.group.items()},
+            individual={name: column[people] for name, column in self.numbers.individual.items()},
+        )
+        return replace(
+            self,
+            group=self.group[chosen],
+            individual=self.individual[people],
+            offsets=offsets,
+            role=None if self.role is None else self.role[people],
+            numbers=numbers,
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Encoded]) -> Encoded:
+        """Several datasets of one schema as one, the groups in order."""
+        if len(parts) == 1:
+            return parts[0]
+        roles = [part.role for part in parts if part.role is not None]
+        drawn = [part.numbers for part in parts if part.numbers is not None]
+        numbers = drawn[0] if drawn else None
+        return replace(
+            parts[0],
+            group=np.concatenate([part.group for part in parts]),
+            individual=np.concatenate([part.individual for part in parts]),
+            offsets=np.concatenate([[0], np.cumsum(np.concatenate([p.sizes for p in parts]))]),
+            role=np.concatenate(roles) if roles else None,
+            numbers=numbers
+            and Numbers(
+                group={n: np.concatenate([one.group[n] for one in drawn]) for n in numbers.group},
+                individual={
+                    n: np.concatenate([one.individual[n] for one in drawn])
+                    for n in numbers.individual
+                },
+            ),
+        )
 
     def __repr__(self) -> str:
         return f"Encoded({self.groups:,} groups, {self.people:,} people)"

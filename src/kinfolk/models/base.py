@@ -60,6 +60,9 @@ class Model(Protocol):
     ) -> Iterator[Encoded]:
         """Draw groups in batches of `size`, each batch in random order; see `sample`."""
 
+    def like(self, compositions: npt.NDArray[np.int64], *, rng: np.random.Generator) -> Encoded:
+        """One group for each of these compositions, by position, in that order."""
+
     def describe(self) -> Mapping[str, Any]:
         """What a model file says of it, beside schema and probabilities: JSON values."""
 
@@ -103,7 +106,7 @@ def sample(
     own = np.random.default_rng(rng.integers(2**63, size=4))
     size = batch_size(model.schema)
     batches = model.batches(groups, size=size, rng=own, stratified=stratified)
-    return batches if chunk is None else _rechunked(batches, chunk)
+    return batches if chunk is None else rechunked(batches, chunk)
 
 
 def sample_encoded(
@@ -117,7 +120,7 @@ def sample_encoded(
     >>> sample_encoded(model, 1000, rng=np.random.default_rng(1))
     Encoded(1,000 groups, 2,933 people)
     """
-    return _joined(list(sample(model, groups, rng=rng, stratified=stratified)))
+    return Encoded.joined(list(sample(model, groups, rng=rng, stratified=stratified)))
 
 
 def check_groups(groups: int) -> None:
@@ -134,7 +137,7 @@ def batch_size(schema: Schema) -> int:
     return min(BATCH, max(1, _PEOPLE // schema.size_limit))
 
 
-def _rechunked(batches: Iterable[Encoded], chunk: int) -> Iterator[Encoded]:
+def rechunked(batches: Iterable[Encoded], chunk: int) -> Iterator[Encoded]:
     """The same groups in other portions."""
     waiting: list[Encoded] = []
     number = 0
@@ -142,39 +145,14 @@ def _rechunked(batches: Iterable[Encoded], chunk: int) -> Iterator[Encoded]:
         start = 0
         while start < batch.groups:
             stop = min(batch.groups, start + chunk - number)
-            waiting.append(_part(batch, start, stop))
+            waiting.append(batch.take(np.arange(start, stop)))
             number += stop - start
             start = stop
             if number == chunk:
-                yield _joined(waiting)
+                yield Encoded.joined(waiting)
                 waiting, number = [], 0
     if waiting:
-        yield _joined(waiting)
-
-
-def _part(data: Encoded, start: int, stop: int) -> Encoded:
-    low, high = data.offsets[start], data.offsets[stop]
-    return Encoded(
-        schema=data.schema,
-        group=data.group[start:stop],
-        individual=data.individual[low:high],
-        offsets=data.offsets[start : stop + 1] - low,
-        role=None if data.role is None else data.role[low:high],
-    )
-
-
-def _joined(parts: list[Encoded]) -> Encoded:
-    if len(parts) == 1:
-        return parts[0]
-    roles = [part.role for part in parts if part.role is not None]
-    sizes = np.concatenate([part.sizes for part in parts])
-    return Encoded(
-        schema=parts[0].schema,
-        group=np.concatenate([part.group for part in parts]),
-        individual=np.concatenate([part.individual for part in parts]),
-        offsets=np.concatenate([[0], np.cumsum(sizes)]),
-        role=np.concatenate(roles) if roles else None,
-    )
+        yield Encoded.joined(waiting)
 
 
 def check_sums(table: npt.NDArray[Any], sums: Any) -> None:

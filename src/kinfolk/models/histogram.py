@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from kinfolk.data.encoded import Encoded
 from kinfolk.models.base import Asked, Table, check_sums, wrong_shape
-from kinfolk.models.listed_sample import listed_batches
+from kinfolk.models.listed_sample import listed_batches, listed_groups
 from kinfolk.models.readings import Readings, family, fill_table
 from kinfolk.models.universe import LARGEST, Universe, distinct_size
 from kinfolk.notebook import show
@@ -127,6 +127,10 @@ class Histogram:
         return listed_batches(
             self.universe, self.probabilities, groups, size=size, rng=rng, stratified=stratified
         )
+
+    def like(self, compositions: npt.NDArray[np.int64], *, rng: np.random.Generator) -> Encoded:
+        """One group for each of these compositions, by position, in that order."""
+        return listed_groups(self.universe, self.probabilities, compositions, rng=rng)
 
     def describe(self) -> Mapping[str, Any]:
         """Nothing but its kind: the universe follows from the schema."""

@@ -14,7 +14,7 @@ from kinfolk.errors import KinfolkError
 from kinfolk.models.base import Asked, Table, check_sums, wrong_shape
 from kinfolk.models.layout import Floats, Layout
 from kinfolk.models.mixture.prepared import Answers, Prepared, softmax, softmax_vjp
-from kinfolk.models.mixture.sample import mixture_batches
+from kinfolk.models.mixture.sample import mixture_batches, mixture_groups
 from kinfolk.notebook import show
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
@@ -175,6 +175,10 @@ class HPD:
         return mixture_batches(
             self.layout, self.probabilities, groups, size=size, rng=rng, stratified=stratified
         )
+
+    def like(self, compositions: npt.NDArray[np.int64], *, rng: np.random.Generator) -> Encoded:
+        """One group for each of these compositions, by position, in that order."""
+        return mixture_groups(self.layout, self.probabilities, compositions, rng=rng)
 
     def describe(self) -> Mapping[str, Any]:
         """The sharing scheme, for the model file."""

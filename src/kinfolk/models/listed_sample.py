@@ -32,42 +32,66 @@ def listed_batches(
     Stratified, the points are equally spaced: every group comes up its share of times, give or take
     one, and so does every run of groups that stand side by side.
     """
-    schema = universe.schema
-    flat = probabilities.ravel()
-    below = np.cumsum(flat)
-    last = int(np.flatnonzero(flat)[-1])
+    below = np.cumsum(probabilities.ravel())
     for start in range(0, groups, size):
         number = min(size, groups - start)
         points = (np.arange(number) + rng.random()) / number if stratified else rng.random(number)
-        cells = np.minimum(np.searchsorted(below, points * below[-1], side="right"), last)
-        cells = rng.permutation(cells)
-        sizes = universe.sizes[cells // universe.group_cells]
-        offsets = np.concatenate([[0], np.cumsum(sizes)])
-        people = int(offsets[-1])
-        dtype = code_type(schema)
-        group = np.empty((number, len(schema.group_attributes)), dtype)
-        individual = np.empty((people, len(schema.individual_attributes)), dtype)
-        role = np.empty(people, np.uint8)
-        write_groups(
-            cells,
-            universe.members,
-            universe.composition,
-            universe.roles,
-            universe.group_codes,
-            universe.person_codes,
-            offsets,
-            rng.integers(2**64, size=1, dtype=np.uint64),
-            group,
-            individual,
-            role,
-        )
-        yield Encoded(
-            schema=schema,
-            group=group,
-            individual=individual,
-            offsets=offsets,
-            role=role if schema.roles else None,
-        )
+        yield _written(universe, rng.permutation(_found(below, points)), rng)
+
+
+def listed_groups(
+    universe: Universe,
+    probabilities: npt.NDArray[np.float64],
+    compositions: Ints,
+    *,
+    rng: np.random.Generator,
+) -> Encoded:
+    """One group for each of these compositions, by position; independent of one another."""
+    cells = np.empty(len(compositions), np.int64)
+    for composition in np.unique(compositions).tolist():
+        groups = np.flatnonzero(compositions == composition)
+        first, end = np.searchsorted(universe.composition, [composition, composition + 1])
+        below = np.cumsum(probabilities[first:end].ravel())
+        cells[groups] = first * universe.group_cells + _found(below, rng.random(len(groups)))
+    return _written(universe, cells, rng)
+
+
+def _found(below: npt.NDArray[np.float64], points: npt.NDArray[np.float64]) -> Ints:
+    """The cells that points, from 0 to 1, fall into; below: running sums of probabilities."""
+    last = int(np.searchsorted(below, below[-1]))
+    return np.minimum(np.searchsorted(below, points * below[-1], side="right"), last)
+
+
+def _written(universe: Universe, cells: Ints, rng: np.random.Generator) -> Encoded:
+    """Groups by their cells: a cast times the number of household kinds, plus the kind."""
+    schema = universe.schema
+    sizes = universe.sizes[cells // universe.group_cells]
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    people = int(offsets[-1])
+    dtype = code_type(schema)
+    group = np.empty((len(cells), len(schema.group_attributes)), dtype)
+    individual = np.empty((people, len(schema.individual_attributes)), dtype)
+    role = np.empty(people, np.uint8)
+    write_groups(
+        cells,
+        universe.members,
+        universe.composition,
+        universe.roles,
+        universe.group_codes,
+        universe.person_codes,
+        offsets,
+        rng.integers(2**64, size=1, dtype=np.uint64),
+        group,
+        individual,
+        role,
+    )
+    return Encoded(
+        schema=schema,
+        group=group,
+        individual=individual,
+        offsets=offsets,
+        role=role if schema.roles else None,
+    )
 
 
 @numba.njit(cache=True, nogil=True)

@@ -20,9 +20,9 @@ import numpy as np
 from kinfolk.data.decode import decode
 from kinfolk.errors import KinfolkError
 from kinfolk.methods.method import Method
-from kinfolk.models.base import sample_encoded
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
+from kinfolk.models.records import Records
 from kinfolk.privacy.curator import Curator
 from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.opendp_bridge import opendp
@@ -133,7 +133,7 @@ def _seed() -> int | None:
 def _made_up(schema: Schema, groups: int) -> dict[str, Any]:
     rng = np.random.default_rng(1)
     model = HPD.random(Layout.of(schema), components=20, rng=rng)
-    return decode(sample_encoded(model, groups, rng=rng), rng=rng)
+    return decode(Records(model=model).draw_all(groups, rng=rng), rng=rng)
 
 
 def _peak() -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,8 @@ from kinfolk._io import write_whole
 from kinfolk.data.decode import decode
 from kinfolk.data.frames import to_frame
 from kinfolk.errors import KinfolkError
-from kinfolk.models.base import Model, check_groups, sample_encoded
+from kinfolk.models.base import Model, check_groups
+from kinfolk.models.records import Records
 from kinfolk.notebook import show
 from kinfolk.privacy.certificate import NOT_PRIVATE, certificate_rows
 from kinfolk.release.digests import file_digest
@@ -89,8 +90,9 @@ class Release:
         'polars' or 'pyarrow'. A seed makes the draw repeatable, and costs no privacy.
         """
         rng = np.random.default_rng(checked_seed(seed))
-        encoded = sample_encoded(self.model, self._number(groups), rng=rng)
-        tables = decode(replace(encoded, types=self.types), rng=rng)
+        types = {table: dict(columns) for table, columns in self.types.items()}
+        records = Records(model=self.model, types=types)
+        tables = decode(records.draw_all(self._number(groups), rng=rng), rng=rng)
         return {name: to_frame(table, frames or self.frames) for name, table in tables.items()}
 
     def write(

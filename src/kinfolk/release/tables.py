@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -24,9 +24,11 @@ from kinfolk._io import new_file
 from kinfolk.data.columns import column_kind
 from kinfolk.data.decode import decode
 from kinfolk.data.frames import FORMATS, without_dictionaries
+from kinfolk.data.shapes import Shapes
 from kinfolk.data.tables import TableLike, file_kind
 from kinfolk.errors import KinfolkError
-from kinfolk.models.base import Model, check_groups, sample
+from kinfolk.models.base import Model, check_groups
+from kinfolk.models.records import Acceptance, Records
 from kinfolk.schema import Schema
 
 Types = Mapping[str, Mapping[str, Any]]
@@ -42,6 +44,8 @@ class Written:
 
     paths: Mapping[str, Path]
     rows: Mapping[str, int]
+    acceptance: Acceptance = field(default_factory=Acceptance)
+    """How often groups kept the rules when they were first drawn."""
 
 
 def write_sample(
@@ -54,6 +58,7 @@ def write_sample(
     stratified: bool = True,
     progress: Callable[[int], None] | None = None,
     types: Types | None = None,
+    shapes: Shapes | None = None,
 ) -> Written:
     """Draw groups and write the schema's tables, `<table>.csv` or `<table>.parquet`, keys 1 to N.
 
@@ -75,14 +80,15 @@ def write_sample(
         raise KinfolkError(f"format {format!r} is unknown. Use {' or '.join(FORMATS)}.")
     schema, target = model.schema, Path(directory)
     kept = _lasting(schema, types or {}, groups)
-    chunks = sample(model, groups, rng=rng, chunk=CHUNK, stratified=stratified)
+    records = Records(model=model, shapes=shapes, types=kept)
+    chunks = records.draw(groups, rng=rng, chunk=CHUNK, stratified=stratified)
     rows = dict.fromkeys(schema.table_names, 0)
     done = 0
     try:
         target.mkdir(parents=True, exist_ok=True)
         with _files(target, schema.table_names, format) as writers:
             for chunk in chunks:
-                tables = decode(replace(chunk, types=kept), rng=rng, first_id=done + 1)
+                tables = decode(chunk, rng=rng, first_id=done + 1)
                 for name, table in tables.items():
                     writers[name].write(table)
                     rows[name] += table.num_rows
@@ -95,7 +101,7 @@ def write_sample(
             "Choose a directory you can write to, with room for the data."
         ) from error
     paths = {name: target / f"{name}.{format}" for name in schema.table_names}
-    return Written(paths=paths, rows=rows)
+    return Written(paths=paths, rows=rows, acceptance=records.acceptance)
 
 
 class _Writer:

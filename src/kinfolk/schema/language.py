@@ -460,6 +460,8 @@ def _names(schema: Schema) -> dict[str, Ref | None]:
     count = listed.first_individual - 1
     own = [*schema.group_attributes, schema.count, *schema.individual_attributes]
     for name, found in listed.places().items():
+        if listed.is_role(found[0]):
+            continue
         level: Literal["group", "count", "individual"] = "group"
         if found[0] == count:
             level = "count"

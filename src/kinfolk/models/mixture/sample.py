@@ -50,6 +50,25 @@ def mixture_batches(
         yield _batch(layout, columns, chosen, rng=rng, stratified=stratified)
 
 
+def mixture_groups(
+    layout: Layout,
+    probabilities: npt.NDArray[np.floating[Any]],
+    compositions: Ints,
+    *,
+    rng: np.random.Generator,
+) -> Encoded:
+    """One group for each of these compositions, by position; independent of one another."""
+    columns = np.ascontiguousarray(probabilities.T, np.float64)
+    chosen = np.empty(len(compositions), np.int64)
+    for composition in np.unique(compositions).tolist():
+        groups = np.flatnonzero(compositions == composition)
+        below = np.cumsum(columns[:, composition])
+        points = rng.random(len(groups)) * below[-1]
+        found = np.searchsorted(below, points, side="right")
+        chosen[groups] = np.minimum(found, np.flatnonzero(columns[:, composition])[-1])
+    return _batch(layout, columns, chosen, rng=rng, stratified=False, compositions=compositions)
+
+
 def _batch(
     layout: Layout,
     columns: npt.NDArray[np.float64],
@@ -57,8 +76,12 @@ def _batch(
     *,
     rng: np.random.Generator,
     stratified: bool,
+    compositions: Ints | None = None,
 ) -> Encoded:
-    """One group for each of the chosen components, in random order."""
+    """One group for each of the chosen components, in random order.
+
+    Or with the given compositions, in the order given.
+    """
     schema = layout.schema
     counts = np.bincount(chosen, minlength=len(columns))
     components = np.flatnonzero(counts)
@@ -72,10 +95,14 @@ def _batch(
         # Where equally spaced points begin is itself even over the components.
         firsts = spread(1 + attributes, active, _seeds(rng, 1))
 
-    composition = np.empty(groups, np.int64)
     draws = Draws(columns, components, starts, firsts, _seeds(rng, active))
-    draw_compositions(draws, layout.group_start, composition)
-    place = rng.permutation(groups)
+    if compositions is None:
+        composition = np.empty(groups, np.int64)
+        draw_compositions(draws, layout.group_start, composition)
+        place = rng.permutation(groups)
+    else:
+        place = np.argsort(chosen, kind="stable")
+        composition = compositions[place]
     sizes = np.empty(groups, np.int64)
     sizes[place] = layout.sizes[composition]
     offsets = np.concatenate([[0], np.cumsum(sizes)])

@@ -1,0 +1,163 @@
+"""Whole records from a model: groups that keep every rule, with numbers, and columns that agree.
+
+What rules say of one person, the model keeps by itself (`person_kinds`). What they say of several
+members, of the household, or of numbers inside a bin is looked at when a group is drawn: one that
+breaks a rule is drawn again, with the same number of members in every role, until it does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from kinfolk.data.encoded import Encoded
+from kinfolk.data.numbers import compute_derived, draw_numbers, group_values
+from kinfolk.data.shapes import Shapes
+from kinfolk.errors import KinfolkError
+from kinfolk.models.base import Model, rechunked, sample
+from kinfolk.schema import Schema
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+TURNS = 40
+"""How often groups that break a rule are drawn again, each turn with more tries for each of them.
+Whoever is left then takes the place of nobody: another group of the sample stands there twice."""
+TRIES = 16_384
+"""Groups that are drawn in one turn at least, if that many tries are allowed,"""
+MOST_TRIES = 512
+"""and tries for one group in a turn at most."""
+
+
+@dataclass(kw_only=True)
+class Acceptance:
+    """How often groups kept the rules when they were first drawn."""
+
+    drawn: int = 0
+    kept: int = 0
+    repeated: int = 0
+    """Groups in whose place another one of the sample stands."""
+
+    @property
+    def rate(self) -> float:
+        """The share that kept the rules."""
+        return self.kept / self.drawn if self.drawn else 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Records:
+    """Draws records from a model.
+
+    >>> from kinfolk.datasets import load_schema
+    >>> from kinfolk.models.histogram import Histogram
+    >>> records = Records(model=Histogram.uniform(load_schema("acs-red")))
+    >>> list(records.draw(1000, rng=np.random.default_rng(1), chunk=600))
+    [Encoded(600 groups, 1,757 people), Encoded(400 groups, 1,176 people)]
+    >>> records.acceptance.rate
+    1.0
+    """
+
+    model: Model
+    shapes: Shapes | None = None
+    """How numbers lie inside their bins; evenly without."""
+    types: dict[str, dict[str, object]] = field(default_factory=dict)
+    """Storage types (Arrow) by table and column, which numbers are rounded to."""
+    acceptance: Acceptance = field(default_factory=Acceptance)
+    """How often the rules were kept, over all draws so far."""
+
+    def draw(
+        self,
+        groups: int,
+        *,
+        rng: np.random.Generator,
+        chunk: int | None = None,
+        stratified: bool = True,
+    ) -> Iterator[Encoded]:
+        """Exactly so many groups, with numbers and computed columns, as `sample` has them."""
+        batches = sample(self.model, groups, rng=rng, stratified=stratified)
+        own = np.random.default_rng(rng.integers(2**63, size=4))
+        kept = (self._keeping(batch, own) for batch in batches)
+        return kept if chunk is None else rechunked(kept, chunk)
+
+    def draw_all(self, groups: int, *, rng: np.random.Generator) -> Encoded:
+        """Exactly so many groups, all in one."""
+        return Encoded.joined(list(self.draw(groups, rng=rng)))
+
+    def _completed(self, codes: Encoded, rng: np.random.Generator) -> Encoded:
+        """Groups with numbers, and with all that is computed from them."""
+        codes = replace(codes, types=self.types)
+        return compute_derived(draw_numbers(codes, rng=rng, shapes=self.shapes))
+
+    def _keeping(self, codes: Encoded, rng: np.random.Generator) -> Encoded:
+        """A batch in which every group keeps every rule; the compositions stay as they are."""
+        batch = self._completed(codes, rng)
+        if not batch.schema.rules:
+            return batch
+        waiting = np.flatnonzero(broken(batch))
+        self.acceptance.drawn += batch.groups
+        self.acceptance.kept += batch.groups - len(waiting)
+        if not len(waiting):
+            return batch
+        found: list[Encoded] = [batch]
+        source = np.arange(batch.groups)
+        compositions = composition_of(batch)
+        for _ in range(TURNS):
+            tries = int(np.clip(TRIES // len(waiting), 1, MOST_TRIES))
+            wanted = np.repeat(waiting, tries)
+            fresh = self._completed(self.model.like(compositions[wanted], rng=rng), rng)
+            good = np.flatnonzero(~broken(fresh))
+            # The first try that keeps the rules, for every group that has one.
+            filled, first = np.unique(wanted[good], return_index=True)
+            source[filled] = sum(part.groups for part in found) + np.arange(len(filled))
+            found.append(fresh.take(good[first]))
+            waiting = np.setdiff1d(waiting, filled, assume_unique=True)
+            if not len(waiting):
+                break
+        else:
+            source[waiting] = self._stand_ins(batch, source, waiting, rng)
+        return Encoded.joined(found).take(source)
+
+    def _stand_ins(
+        self, batch: Encoded, source: Ints, waiting: Ints, rng: np.random.Generator
+    ) -> Ints:
+        """For groups that no draw has made possible, others of the sample, as large if there are."""
+        good = np.setdiff1d(np.arange(batch.groups), waiting, assume_unique=True)
+        if not len(good):
+            raise KinfolkError(
+                "no group that keeps the rules could be drawn from the model. Look whether the "
+                "rules under `never:` leave room for the groups that there are, or spend more."
+            )
+        self.acceptance.repeated += len(waiting)
+        sizes = batch.sizes
+        found = np.empty(len(waiting), np.int64)
+        for at, size in enumerate(sizes[waiting].tolist()):
+            distance = np.abs(sizes[good] - size)
+            nearest = good[distance == distance.min()]
+            found[at] = source[nearest[rng.integers(len(nearest))]]
+        return found
+
+
+def broken(groups: Encoded) -> Bools:
+    """(groups,) which groups break a rule of the schema; their numbers must have been drawn."""
+    values = group_values(groups)
+    found = np.zeros(groups.groups, np.bool_)
+    for rule in groups.schema.rules:
+        found |= rule.violated(values)
+    return found
+
+
+def composition_of(groups: Encoded) -> Ints:
+    """(groups,) which of the schema's compositions each group has."""
+    schema: Schema = groups.schema
+    if groups.role is None:
+        return groups.sizes - schema.sizes.start
+    base = schema.size_limit + 1
+    powers = np.array([base**role for role in range(len(schema.compositions[0]))])
+    owners = np.repeat(np.arange(groups.groups), groups.sizes)
+    keys = np.bincount(owners, powers[groups.role], minlength=groups.groups).astype(np.int64)
+    known = np.array(schema.compositions) @ powers
+    order = np.argsort(known)
+    return order[np.searchsorted(known[order], keys)]
