@@ -24,7 +24,6 @@ from kinfolk.schema.evaluation import (
     Column,
     Floats,
     as_numbers,
-    by_value,
     holds,
     quantities,
 )
@@ -183,7 +182,7 @@ class _PieceColumns:
         """Exact for one attribute; for several, what the ends of their pieces allow."""
         if len(condition.terms) == 1:
             ((ref, coefficient),) = condition.terms
-            convert = as_numbers if by_value(condition) else quantities
+            convert = as_numbers if condition.by_value else quantities
             numbers = convert(self.column(ref), attribute_of(self.schema, ref))
             known = ~np.isnan(numbers)
             # The threshold as the pieces were cut at it.
@@ -193,7 +192,7 @@ class _PieceColumns:
         for ref, coefficient in condition.terms:
             one = self.pieces[ref]
             low_of, high_of = one.low, one.high
-            if by_value(condition):
+            if condition.by_value:
                 codes = np.isnan(low_of)
                 low_of = np.where(codes, self._raw(ref), low_of)
                 high_of = np.where(codes, self._raw(ref), high_of)

@@ -31,6 +31,8 @@ class Linear:
     terms: tuple[tuple[Ref, float], ...]
     operator: str
     constant: float
+    by_value: bool = False
+    """Whether it asks if values are the same, which codes can be that are no quantities."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,9 @@ and an attribute are called the same, the value is meant.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, NoReturn
 
@@ -71,6 +73,20 @@ def parse_condition(text: str, schema: Schema) -> Condition:
     condition = reader.condition()
     reader.end()
     return condition
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Sum:
+    """One side of a comparison."""
+
+    terms: Counter[Ref]
+    constant: Fraction
+    items: int
+
+    @property
+    def alone(self) -> Ref | None:
+        """The attribute, if that is all there is."""
+        return next((ref for ref in self.terms if self.items == 1 and self.terms[ref] == 1), None)
 
 
 class Reader:
@@ -143,8 +159,8 @@ class Reader:
 
     def _comparison(self) -> Condition:
         start = self.at
-        terms, constant = self._sum()
-        ref = terms[0][0] if len(terms) == 1 and terms[0][1] == 1 and not constant else None
+        left = self._sum()
+        ref = left.alone
         negated = self.word("is") and self.word("not")
         negated = self.word("not") or negated
         if self.word("missing"):
@@ -154,31 +170,33 @@ class Reader:
         found = None if negated else self._match(_OPERATOR)
         if found is None:
             self.expected("a comparison such as `=`, `<`, `in` or `missing`")
-        operator = {"<>": "!=", "==": "="}.get(found, found)
-        if ref is not None and operator in ("=", "!="):
-            equal = self._equal(ref, negated=operator == "!=")
+        sign = {"<>": "!=", "==": "="}.get(found, found)
+        if ref is not None and sign in ("=", "!="):
+            equal = self._equal(ref, negated=sign == "!=")
             if equal is not None:
                 return equal
-        self._numbers(terms, operator)
-        more, shift = self._sum()
-        self._numbers(more, operator)
+        self._numbers(left.terms, sign)
+        right = self._sum()
+        self._numbers(right.terms, sign)
         if self._match(_OPERATOR):
             fix = "Write a range, such as `age in 16..64`, or two comparisons with `and`."
             self.fail("three things are compared at once.", fix)
-        total: dict[Ref, float] = {}
-        for one, coefficient in (*terms, *((one, -coefficient) for one, coefficient in more)):
-            total[one] = total.get(one, 0) + coefficient
-        left = tuple((one, coefficient) for one, coefficient in total.items() if coefficient)
-        if not left:
+        total = Counter(dict(left.terms))
+        total.subtract(dict(right.terms))
+        terms = {one: coefficient for one, coefficient in total.items() if coefficient}
+        if not terms:
             self.fail("two sides are compared that never differ.", "Name an attribute.")
-        if len(left) == 1 and left[0][1] < 0:
-            left, operator, constant, shift = (
-                ((left[0][0], -left[0][1]),),
-                _OPPOSITE[operator],
-                -constant,
-                -shift,
-            )
-        return Linear(terms=left, operator=operator, constant=float(shift - constant))
+        constant = right.constant - left.constant
+        if len(terms) == 1 and min(terms.values()) < 0:
+            terms = {one: -coefficient for one, coefficient in terms.items()}
+            sign, constant = _OPPOSITE[sign], -constant
+        plain = all(side.alone or not side.terms for side in (left, right))
+        return Linear(
+            terms=tuple(terms.items()),
+            operator=sign,
+            constant=float(constant),
+            by_value=plain and sign in ("=", "!="),
+        )
 
     def _missing(self, ref: Ref | None, negated: bool, start: int) -> Condition:
         if ref is None:
@@ -228,7 +246,8 @@ class Reader:
                 return Listed(ref=ref, ranges=(found,), negated=negated)
             if isinstance(found, float):
                 operator = "!=" if negated else "="
-                return Linear(terms=((ref, 1),), operator=operator, constant=found)
+                terms = ((ref, 1.0),)
+                return Linear(terms=terms, operator=operator, constant=found, by_value=True)
             return Listed(ref=ref, codes=found, negated=negated)
         self.at = before
         other = self.ref()
@@ -340,20 +359,21 @@ class Reader:
                     self.fail(what, f"Write `{ref.name} = {name}`.")
         self.fail(f"{whose(ref)} has no value {shown(word)}.", _known(attribute, word))
 
-    def _numbers(self, terms: list[tuple[Ref, int]], operator: str) -> None:
+    def _numbers(self, terms: Iterable[Ref], operator: str) -> None:
         """Only numbers can be added, and compared in order."""
-        for ref, _ in terms:
+        for ref in terms:
             attribute = attribute_of(self.schema, ref)
             if not has_numbers(attribute):
                 fix = "Compare it with = or in."
                 self.fail(f"{whose(ref)} is {_kind(attribute)}, and {operator} needs numbers.", fix)
 
-    def _sum(self) -> tuple[list[tuple[Ref, int]], Fraction]:
-        """Numbers and attributes with + and - between them: the attributes, and the constant."""
-        terms: list[tuple[Ref, int]] = []
-        constant = Fraction(0)
+    def _sum(self) -> _Sum:
+        """Numbers and attributes with + and - between them."""
+        terms: Counter[Ref] = Counter()
+        constant, items = Fraction(0), 0
         sign = -1 if self.symbol("-") else 1
         while True:
+            items += 1
             number = self._match(_NUMBER)
             if number is not None:
                 constant += sign * Fraction(number)
@@ -361,16 +381,13 @@ class Reader:
                 ref = self.ref()
                 if ref is None:
                     self.unknown_name()
-                terms.append((ref, sign))
-            if self.symbol("+"):
-                sign = 1
-            elif self.symbol("-"):
-                sign = -1
-            else:
+                terms[ref] += sign
+            if not self._looking_at("+-"):
                 break
-        if len(terms) + bool(constant) > 1:
+            sign = 1 if self.symbol("+") else -self.symbol("-")
+        if items > 1:
             self._numbers(terms, "+")
-        return terms, constant
+        return _Sum(terms=terms, constant=constant, items=items)
 
     def _signed(self) -> Fraction | None:
         before = self.at
@@ -467,10 +484,11 @@ def _names(schema: Schema) -> dict[str, Ref | None]:
             level = "individual"
         names[name] = Ref(level=level, name=own[found[0]]) if len(found) == 1 else None
     if schema.roles is not None:
-        names[schema.roles.column] = Ref(level="role", name=schema.roles.column)
+        names.setdefault(schema.roles.column, Ref(level="role", name=schema.roles.column))
         for role in schema.roles.names:
             for name in schema.individual_attributes:
-                names[f"{role}.{name}"] = Ref(level="individual", name=name, of=role)
+                ref = Ref(level="individual", name=name, of=role)
+                names.setdefault(f"{role}.{name}", ref)
     return names
 
 
