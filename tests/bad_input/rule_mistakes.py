@@ -251,10 +251,7 @@ RULE_CASES = [
     in_rules(
         "a value of the role column that others mean too",
         ("relate = 3 and age > 40",),
-        (
-            "never[0]: in 'relate = 3 and age > 40', 3 and 2 both mean child. Write `relate"
-            " = child`."
-        ),
+        ("never[0]: in 'relate = 3 and age > 40', 2 and 3 all mean child. Write `relate = child`."),
     ),
     in_rules(
         "a rule that can never apply",

@@ -132,7 +132,9 @@ def holds(condition: Condition, columns: Columns, *, surely: bool = True) -> Boo
 def _listed(condition: Listed, columns: Columns) -> Bools:
     column, attribute = columns.column(condition.ref), attribute_of(columns.schema, condition.ref)
     if isinstance(attribute, Categorical):
-        found = np.isin(column, list(condition.codes))
+        listed = np.zeros(attribute.size + 1, np.bool_)
+        listed[list(condition.codes)] = True
+        found = listed[column]
     else:
         found = np.isin(column, list(condition.numbers))
         numbers = quantities(column, attribute)

@@ -20,13 +20,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from kinfolk.errors import Problem, SchemaError
-from kinfolk.schema.attributes import Attribute, Categorical, Numeric, kind_of, shown, text_of
+from kinfolk.schema.attributes import LARGEST_EDGE, Attribute, Categorical, Numeric, shown
 from kinfolk.schema.conditions import (
     Both,
     Condition,
@@ -41,23 +41,32 @@ from kinfolk.schema.conditions import (
     atoms,
     attribute_of,
     has_numbers,
+    kind_of_values,
+    named_refs,
     refs,
     whose,
 )
 from kinfolk.schema.findings import did_you_mean
-from kinfolk.schema.names import AttributeNames
+from kinfolk.schema.spelling import (
+    NUMBER,
+    QUOTED,
+    Meaning,
+    begins,
+    exact,
+    find_value,
+    known_values,
+    spelling,
+)
 from kinfolk.schema.words import singular
 
 if TYPE_CHECKING:
     from kinfolk.schema.schema import Schema
 
 KEYWORDS = ("and", "or", "not", "in", "is", "missing", "no", "nobody", "with", "where")
-MOST_LISTED = 20
-"""Values that a message lists at most."""
+MOST_NESTED = 50
+"""Brackets inside brackets."""
 
-_NUMBER = re.compile(r"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?!\w)")
 _OPERATOR = re.compile(r"<=|>=|!=|<>|==|=|<|>")
-_QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 _WORD = re.compile(r"[\w.]+|\S")
 _OPPOSITE = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}
 
@@ -66,7 +75,7 @@ def parse_condition(text: str, schema: Schema) -> Condition:
     """Read a condition.
 
     >>> from kinfolk.datasets import load_schema
-    >>> parse_condition("cars = none and age < 16", load_schema("detroit")).any
+    >>> parse_condition("cars = no vehicle and age < 16", load_schema("detroit")).any
     False
     """
     reader = Reader(text, schema)
@@ -93,8 +102,8 @@ class Reader:
     """Goes through a text once, from left to right."""
 
     def __init__(self, text: str, schema: Schema) -> None:
-        self.text, self.schema, self.at = text, schema, 0
-        self.names = _names(schema)
+        self.text, self.schema, self.at, self.depth = text, schema, 0, 0
+        self.names = named_refs(schema)
 
     def fail(self, what: str, fix: str) -> NoReturn:
         """Refuse the text."""
@@ -127,6 +136,14 @@ class Reader:
         return parts[0] if len(parts) == 1 else Both(parts=tuple(parts), any=word == "or")
 
     def _one(self) -> Condition:
+        self.depth += 1
+        if self.depth > MOST_NESTED:
+            self.fail("brackets are nested too deeply.", "Write several rules.")
+        found = self._unit()
+        self.depth -= 1
+        return found
+
+    def _unit(self) -> Condition:
         if self.symbol("("):
             inner = self.condition()
             self.close()
@@ -240,7 +257,7 @@ class Reader:
         """An attribute and a value of it, or another attribute; None if it is about numbers."""
         attribute = attribute_of(self.schema, ref)
         before = self.at
-        found = self._spelled(ref, attribute)
+        found = self._spelled(ref)
         if found is not None and not (has_numbers(attribute) and self._looking_at("+-")):
             if isinstance(found, Range):
                 return Listed(ref=ref, ranges=(found,), negated=negated)
@@ -253,7 +270,7 @@ class Reader:
         other = self.ref()
         if other is not None:
             theirs = attribute_of(self.schema, other)
-            if _kind(attribute) != _kind(theirs) or (ref.level == "role") != (
+            if kind_of_values(attribute) != kind_of_values(theirs) or (ref.level == "role") != (
                 other.level == "role"
             ):
                 what = f"{whose(ref)} and {whose(other)} have no values in common."
@@ -267,7 +284,7 @@ class Reader:
             self._unknown_value(ref, attribute)
         return None
 
-    def _value(self, ref: Ref) -> frozenset[int] | float | Range:
+    def _value(self, ref: Ref) -> Meaning:
         attribute = attribute_of(self.schema, ref)
         before = self.at
         low = self._signed()
@@ -276,76 +293,36 @@ class Reader:
             if high is None:
                 self.expected("the number that the range ends with")
             if not has_numbers(attribute):
-                self.fail(f"{whose(ref)} has no numbers.", _known(attribute))
+                self.fail(f"{whose(ref)} has no numbers.", known_values(attribute))
             if high < low:
                 fix = f"Write {float(high):g}..{float(low):g}."
                 self.fail(f"the range {float(low):g}..{float(high):g} is empty.", fix)
             if isinstance(attribute, Numeric):
                 return Range(low=float(low), high=float(high))
-            codes = frozenset(
-                code for code, value in enumerate(attribute.values) if low <= _exact(value) <= high
-            )
+            listed = enumerate(attribute.values)
+            codes = frozenset(code for code, value in listed if low <= exact(value) <= high)
             if not codes:
                 what = f"{whose(ref)} has no value from {float(low):g} to {float(high):g}."
-                self.fail(what, _known(attribute))
+                self.fail(what, known_values(attribute))
             return codes
         self.at = before
-        found = self._spelled(ref, attribute)
+        found = self._spelled(ref)
         if found is None:
             self._unknown_value(ref, attribute)
         return found
 
-    def _spelled(self, ref: Ref, attribute: Attribute) -> frozenset[int] | float | Range | None:
-        """A value or a label of an attribute, if one stands here; the longest that fits."""
+    def _spelled(self, ref: Ref) -> Meaning | None:
+        """A value or a label of an attribute, if one stands here."""
         self._skip()
-        quoted = _QUOTED.match(self.text, self.at)
-        before = self.at
-        if has_numbers(attribute) and not quoted:
-            number = self._signed()
-            if number is not None and isinstance(attribute, Numeric):
-                return float(number)
-            if number is not None:
-                exact = [c for c, v in enumerate(attribute.values) if _exact(v) == number]  # type: ignore[union-attr]
-                if exact:
-                    return frozenset(exact)
-            self.at = before
-        spelled = list(self._spellings(ref, attribute))
-        rest = quoted[1] or quoted[2] or "" if quoted else self.text[self.at :]
-        for alike in (str, str.lower):
-            fits = [
-                (len(word), -index)
-                for index, (word, _) in enumerate(spelled)
-                if (alike(rest) == alike(word) if quoted else _begins(alike(rest), alike(word)))
-            ]
-            if fits:
-                length, index = max(fits)
-                self.at = quoted.end() if quoted else self.at + length
-                return self._meant(attribute, spelled[-index][1])
-        return None
-
-    def _spellings(self, ref: Ref, attribute: Attribute) -> Iterator[tuple[str, int]]:
-        """How the categories of an attribute may be called; values come before labels."""
-        if ref.level == "role" and self.schema.roles is not None:
-            yield from ((name, code) for code, name in enumerate(self.schema.roles.names))
-            for code, role in enumerate(self.schema.roles.roles.values()):
-                yield from ((_spelling(value), code) for value in role.values[:1])
-            return
-        if isinstance(attribute, Categorical):
-            yield from ((_spelling(value), code) for code, value in enumerate(attribute.values))
-        yield from ((label, code) for code, label in enumerate(attribute.labels or ()))
-
-    def _meant(self, attribute: Attribute, code: int) -> frozenset[int] | float | Range:
-        if isinstance(attribute, Categorical):
-            return frozenset([code])
-        bins = len(attribute.bins) - 1
-        if code >= bins:
-            return float(attribute.special[code - bins])
-        low, high = attribute.bins[code], attribute.bins[code + 1]
-        return Range(low=float(low), high=float(high), closed=code == bins - 1)
+        found = find_value(self.schema, ref, self.text, self.at)
+        if found is None:
+            return None
+        meaning, self.at = found
+        return meaning
 
     def _unknown_value(self, ref: Ref, attribute: Attribute) -> NoReturn:
         self._skip()
-        quoted = _QUOTED.match(self.text, self.at)
+        quoted = QUOTED.match(self.text, self.at)
         found = re.compile(r"(?:(?!\s+(?:and|or)\b)[^,()])+").match(self.text, self.at)
         word = quoted[0][1:-1] if quoted else found[0].strip() if found else ""
         if not word:
@@ -354,10 +331,10 @@ class Reader:
             self.fail("a blank is no value.", f"Write `{whose(ref)} missing`.")
         if ref.level == "role" and self.schema.roles is not None:
             for name, role in self.schema.roles.roles.items():
-                if word in map(_spelling, role.values[1:]):
-                    what = f"{word} and {_spelling(role.values[0])} both mean {name}."
+                if word in map(spelling, role.values):
+                    what = f"{' and '.join(map(spelling, role.values))} all mean {name}."
                     self.fail(what, f"Write `{ref.name} = {name}`.")
-        self.fail(f"{whose(ref)} has no value {shown(word)}.", _known(attribute, word))
+        self.fail(f"{whose(ref)} has no value {shown(word)}.", known_values(attribute, word))
 
     def _numbers(self, terms: Iterable[Ref], operator: str) -> None:
         """Only numbers can be added, and compared in order."""
@@ -365,7 +342,10 @@ class Reader:
             attribute = attribute_of(self.schema, ref)
             if not has_numbers(attribute):
                 fix = "Compare it with = or in."
-                self.fail(f"{whose(ref)} is {_kind(attribute)}, and {operator} needs numbers.", fix)
+                self.fail(
+                    f"{whose(ref)} is {kind_of_values(attribute)}, and {operator} needs numbers.",
+                    fix,
+                )
 
     def _sum(self) -> _Sum:
         """Numbers and attributes with + and - between them."""
@@ -374,9 +354,9 @@ class Reader:
         sign = -1 if self.symbol("-") else 1
         while True:
             items += 1
-            number = self._match(_NUMBER)
+            number = self._number()
             if number is not None:
-                constant += sign * Fraction(number)
+                constant += sign * number
             else:
                 ref = self.ref()
                 if ref is None:
@@ -392,11 +372,17 @@ class Reader:
     def _signed(self) -> Fraction | None:
         before = self.at
         sign = -1 if self.symbol("-") else 1
-        number = self._match(_NUMBER)
+        number = self._number()
         if number is None:
             self.at = before
             return None
-        return sign * Fraction(number)
+        return sign * number
+
+    def _number(self) -> Fraction | None:
+        found = self._match(NUMBER)
+        if found is not None and float(found) > LARGEST_EDGE:
+            self.fail(f"{shown(found)} is too large.", f"Stay within {LARGEST_EDGE:g} of zero.")
+        return None if found is None else Fraction(found)
 
     def ref(self) -> Ref | None:
         """The attribute that stands here, the longest name that fits."""
@@ -408,7 +394,7 @@ class Reader:
             name, length = quoted[1], len(quoted[0])
         else:
             rest = self.text[self.at :]
-            fits = [one for one in self.names if _bare(one) and _begins(rest, one)]
+            fits = [one for one in self.names if _bare(one) and begins(rest, one)]
             if not fits:
                 return None
             name = max(fits, key=len)
@@ -470,61 +456,5 @@ class Reader:
             self.expected("`)`")
 
 
-def _names(schema: Schema) -> dict[str, Ref | None]:
-    """Every name of an attribute, and what it means; None where it means two."""
-    names: dict[str, Ref | None] = {}
-    listed = AttributeNames(schema)
-    count = listed.first_individual - 1
-    own = [*schema.group_attributes, schema.count, *schema.individual_attributes]
-    for name, found in listed.places().items():
-        level: Literal["group", "count", "individual"] = "group"
-        if found[0] == count:
-            level = "count"
-        elif found[0] > count:
-            level = "individual"
-        names[name] = Ref(level=level, name=own[found[0]]) if len(found) == 1 else None
-    if schema.roles is not None:
-        names.setdefault(schema.roles.column, Ref(level="role", name=schema.roles.column))
-        for role in schema.roles.names:
-            for name in schema.individual_attributes:
-                ref = Ref(level="individual", name=name, of=role)
-                names.setdefault(f"{role}.{name}", ref)
-    return names
-
-
 def _bare(name: str) -> bool:
     return (name[0].isalpha() or name[0] == "_") and name.lower() not in KEYWORDS
-
-
-def _begins(text: str, word: str) -> bool:
-    """Whether a text begins with a word, and not with a longer one."""
-    after = text[len(word) : len(word) + 1]
-    return text.startswith(word) and not (word[-1].isalnum() and (after.isalnum() or after == "_"))
-
-
-def _kind(attribute: Attribute) -> str:
-    return "number" if isinstance(attribute, Numeric) else attribute.kind
-
-
-def _exact(value: object) -> Fraction:
-    return Fraction(str(value)) if kind_of(value) == "number" else Fraction(0)
-
-
-def _spelling(value: object) -> str:
-    return value if isinstance(value, str) else text_of(value)
-
-
-def _known(attribute: Attribute, word: str | None = None) -> str:
-    """What a value could be."""
-    if isinstance(attribute, Numeric):
-        labels = f", or one of {', '.join(attribute.labels)}" if attribute.labels else ""
-        return f"Write a number{labels}."
-    spelled = [_spelling(value) for value in attribute.values]
-    for label in attribute.labels or ():
-        if label not in spelled:
-            spelled.append(label)
-    if len(spelled) <= MOST_LISTED:
-        return did_you_mean(word or "", spelled)
-    close = did_you_mean(word or "", spelled).partition(" Known here")[0]
-    guess = f"{close} " if close.startswith("Did") else ""
-    return f"{guess}Known here: {', '.join(spelled[:MOST_LISTED])}, and more."
