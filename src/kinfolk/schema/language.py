@@ -25,8 +25,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, NoReturn
 
-from kinfolk.errors import Problem, SchemaError
-from kinfolk.schema.attributes import LARGEST_EDGE, Attribute, Categorical, Numeric, shown
+from kinfolk.schema.attributes import Attribute, Categorical, Numeric, shown
 from kinfolk.schema.conditions import (
     Both,
     Condition,
@@ -46,9 +45,9 @@ from kinfolk.schema.conditions import (
     refs,
     whose,
 )
+from kinfolk.schema.cursor import Cursor
 from kinfolk.schema.findings import did_you_mean
 from kinfolk.schema.spelling import (
-    NUMBER,
     QUOTED,
     Meaning,
     begins,
@@ -98,32 +97,13 @@ class _Sum:
         return next((ref for ref in self.terms if self.items == 1 and self.terms[ref] == 1), None)
 
 
-class Reader:
-    """Goes through a text once, from left to right."""
+class Reader(Cursor):
+    """Reads conditions."""
 
     def __init__(self, text: str, schema: Schema) -> None:
-        self.text, self.schema, self.at, self.depth = text, schema, 0, 0
+        super().__init__(text)
+        self.schema, self.depth = schema, 0
         self.names = named_refs(schema)
-
-    def fail(self, what: str, fix: str) -> NoReturn:
-        """Refuse the text."""
-        what = f"in {shown(self.text, most=80)}, {what}"
-        raise SchemaError("condition", [Problem(where="", what=what, fix=fix)])
-
-    def expected(self, wanted: str) -> NoReturn:
-        """Refuse what stands here."""
-        self._skip()
-        rest = shown(self.text[self.at :], most=30) if self.at < len(self.text) else "the end"
-        self.fail(
-            f"character {self.at + 1}: {rest} stands where {wanted} is expected.",
-            "Write it as in `age < 16 and marital not missing`.",
-        )
-
-    def end(self) -> None:
-        """Nothing may be left."""
-        self._skip()
-        if self.at < len(self.text):
-            self.expected("`and`, `or` or the end")
 
     def condition(self) -> Condition:
         """Conditions with `or` between them."""
@@ -184,7 +164,7 @@ class Reader:
             return self._missing(ref, negated, start)
         if self.word("in"):
             return self._in(ref, negated, start)
-        found = None if negated else self._match(_OPERATOR)
+        found = None if negated else self.match(_OPERATOR)
         if found is None:
             self.expected("a comparison such as `=`, `<`, `in` or `missing`")
         sign = {"<>": "!=", "==": "="}.get(found, found)
@@ -195,7 +175,7 @@ class Reader:
         self._numbers(left.terms, sign)
         right = self._sum()
         self._numbers(right.terms, sign)
-        if self._match(_OPERATOR):
+        if self.match(_OPERATOR):
             fix = "Write a range, such as `age in 16..64`, or two comparisons with `and`."
             self.fail("three things are compared at once.", fix)
         total = Counter(dict(left.terms))
@@ -258,7 +238,7 @@ class Reader:
         attribute = attribute_of(self.schema, ref)
         before = self.at
         found = self._spelled(ref)
-        if found is not None and not (has_numbers(attribute) and self._looking_at("+-")):
+        if found is not None and not (has_numbers(attribute) and self.looking_at("+-")):
             if isinstance(found, Range):
                 return Listed(ref=ref, ranges=(found,), negated=negated)
             if isinstance(found, float):
@@ -280,16 +260,16 @@ class Reader:
                     self.fail(f"{whose(ref)} is compared with itself.", "Remove it.")
                 return Same(left=ref, right=other, negated=negated)
             self.at = before
-        if isinstance(attribute, Categorical) and other is None and not self._looking_at("+-"):
+        if isinstance(attribute, Categorical) and other is None and not self.looking_at("+-"):
             self._unknown_value(ref, attribute)
         return None
 
     def _value(self, ref: Ref) -> Meaning:
         attribute = attribute_of(self.schema, ref)
         before = self.at
-        low = self._signed()
+        low = self.signed()
         if low is not None and self.symbol(".."):
-            high = self._signed()
+            high = self.signed()
             if high is None:
                 self.expected("the number that the range ends with")
             if not has_numbers(attribute):
@@ -313,7 +293,7 @@ class Reader:
 
     def _spelled(self, ref: Ref) -> Meaning | None:
         """A value or a label of an attribute, if one stands here."""
-        self._skip()
+        self.skip()
         found = find_value(self.schema, ref, self.text, self.at)
         if found is None:
             return None
@@ -321,7 +301,7 @@ class Reader:
         return meaning
 
     def _unknown_value(self, ref: Ref, attribute: Attribute) -> NoReturn:
-        self._skip()
+        self.skip()
         quoted = QUOTED.match(self.text, self.at)
         found = re.compile(r"(?:(?!\s+(?:and|or)\b)[^,()])+").match(self.text, self.at)
         word = quoted[0][1:-1] if quoted else found[0].strip() if found else ""
@@ -354,7 +334,7 @@ class Reader:
         sign = -1 if self.symbol("-") else 1
         while True:
             items += 1
-            number = self._number()
+            number = self.number()
             if number is not None:
                 constant += sign * number
             else:
@@ -362,31 +342,16 @@ class Reader:
                 if ref is None:
                     self.unknown_name()
                 terms[ref] += sign
-            if not self._looking_at("+-"):
+            if not self.looking_at("+-"):
                 break
             sign = 1 if self.symbol("+") else -self.symbol("-")
         if items > 1:
             self._numbers(terms, "+")
         return _Sum(terms=terms, constant=constant, items=items)
 
-    def _signed(self) -> Fraction | None:
-        before = self.at
-        sign = -1 if self.symbol("-") else 1
-        number = self._number()
-        if number is None:
-            self.at = before
-            return None
-        return sign * number
-
-    def _number(self) -> Fraction | None:
-        found = self._match(NUMBER)
-        if found is not None and float(found) > LARGEST_EDGE:
-            self.fail(f"{shown(found)} is too large.", f"Stay within {LARGEST_EDGE:g} of zero.")
-        return None if found is None else Fraction(found)
-
     def ref(self) -> Ref | None:
         """The attribute that stands here, the longest name that fits."""
-        self._skip()
+        self.skip()
         quoted = re.compile(r"`([^`]+)`").match(self.text, self.at)
         if quoted:
             if quoted[1] not in self.names:
@@ -408,7 +373,7 @@ class Reader:
 
     def unknown_name(self, word: str | None = None) -> NoReturn:
         """Refuse a name that means nothing."""
-        self._skip()
+        self.skip()
         found = _WORD.match(self.text, self.at)
         if word is None and (found is None or not found[0][0].isalpha() or found[0] in KEYWORDS):
             self.expected("a number or an attribute")
@@ -425,35 +390,6 @@ class Reader:
             fix = "Declare `roles:`, or write the attribute alone."
             self.fail(f"{word} names a role, and there are none.", fix)
         self.fail(f"attribute {word!r} is unknown.", did_you_mean(word, known))
-
-    def _skip(self) -> None:
-        while self.text[self.at : self.at + 1].isspace():
-            self.at += 1
-
-    def _match(self, pattern: re.Pattern[str]) -> str | None:
-        self._skip()
-        found = pattern.match(self.text, self.at)
-        if found is None:
-            return None
-        self.at = found.end()
-        return found[0]
-
-    def _looking_at(self, characters: str) -> bool:
-        self._skip()
-        return self.text[self.at : self.at + 1] in tuple(characters)
-
-    def word(self, word: str) -> bool:
-        """Pass over a word, if it stands here."""
-        return self._match(re.compile(rf"{re.escape(word)}(?!\w)", re.I)) is not None
-
-    def symbol(self, symbol: str) -> bool:
-        """Pass over a sign, if it stands here."""
-        return self._match(re.compile(re.escape(symbol))) is not None
-
-    def close(self) -> None:
-        """Pass over the closing bracket."""
-        if not self.symbol(")"):
-            self.expected("`)`")
 
 
 def _bare(name: str) -> bool:
