@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bad_input.file_mistakes import FILE_CASES
 from bad_input.frame_mistakes import FRAME_CASES
+from bad_input.rule_mistakes import RULE_CASES
 from bad_input.schema_mistakes import SCHEMA_CASES
 
-CASES = [*SCHEMA_CASES, *FILE_CASES, *FRAME_CASES]
+CASES = [*SCHEMA_CASES, *RULE_CASES, *FILE_CASES, *FRAME_CASES]

@@ -8,6 +8,7 @@ from pathlib import Path
 from bad_input.cases import HOUSEHOLDS, PERSONS, SCHEMA, Case
 from bad_input.file_mistakes import FILE_CASES
 from bad_input.frame_mistakes import FRAME_CASES
+from bad_input.rule_mistakes import RULE_CASES
 from bad_input.schema_mistakes import SCHEMA_CASES
 
 PAGE = Path(__file__).parents[2] / "docs" / "bad-input.md"
@@ -22,6 +23,7 @@ a test; `python tests/bad_input/write_docs.py` writes this page from the cases i
 
 SECTIONS = (
     ("The schema", SCHEMA_CASES),
+    ("Rules and formulas", RULE_CASES),
     ("The tables as files", FILE_CASES),
     ("The tables in memory", FRAME_CASES),
 )
@@ -47,6 +49,8 @@ def _snippet(case: Case) -> str:
         if isinstance(content, str) and name in good:
             known = good[name].splitlines()
             new = [line for line in content.splitlines() if line not in known]
+            if new and new[0] == "never:":
+                return f": {_code('; '.join(line.strip(' -') for line in new[1:]))}"
             if new and len(content.splitlines()) >= len(known):
                 return f": {_code(re.sub('(?<=:) +', ' ', new[0].strip()))}"
     return ""

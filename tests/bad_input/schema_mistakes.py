@@ -9,7 +9,10 @@ SCHEMA_CASES = [
         "an unknown key",
         "  id: household_id",
         "  idd: household_id",
-        "group.idd: the key is unknown. Did you mean 'id'? Known here: table, id, attributes.",
+        (
+            "group.idd: the key is unknown. Did you mean 'id'? Known here: table, id, weight, "
+            "attributes."
+        ),
     ),
     in_schema(
         "an unknown key at the top",
@@ -17,7 +20,8 @@ SCHEMA_CASES = [
         "over_size: drop",
         (
             "over_size: the key is unknown. Did you mean 'oversize'? Known here: group, "
-            "individual, max_size, oversize, count, roles, relations, workload, domain."
+            "individual, max_size, oversize, count, roles, relations, workload, domain, never, "
+            "on_violation."
         ),
     ),
     in_schema(

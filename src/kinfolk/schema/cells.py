@@ -24,7 +24,6 @@ from kinfolk.schema.evaluation import (
     Column,
     Floats,
     as_numbers,
-    by_value,
     holds,
     quantities,
 )
@@ -52,11 +51,11 @@ def cells_of(condition: Condition, schema: Schema) -> Cells:
     of the roles' names.
 
     >>> from kinfolk.datasets import load_schema
-    >>> from kinfolk.schema.conditions import parse_condition
+    >>> from kinfolk.schema.language import parse_condition
     >>> schema = load_schema("detroit")
     >>> cells = cells_of(parse_condition("age < 20", schema), schema)
-    >>> cells.every[:4].tolist(), cells.some[:4].tolist()
-    ([True, False, False, False], [True, True, False, False])
+    >>> cells.every[2:5].tolist(), cells.some[2:5].tolist()
+    ([True, False, False], [True, True, False])
     """
     named = refs(condition)
     pieces = {
@@ -183,7 +182,7 @@ class _PieceColumns:
         """Exact for one attribute; for several, what the ends of their pieces allow."""
         if len(condition.terms) == 1:
             ((ref, coefficient),) = condition.terms
-            convert = as_numbers if by_value(condition) else quantities
+            convert = as_numbers if condition.by_value else quantities
             numbers = convert(self.column(ref), attribute_of(self.schema, ref))
             known = ~np.isnan(numbers)
             # The threshold as the pieces were cut at it.
@@ -193,7 +192,7 @@ class _PieceColumns:
         for ref, coefficient in condition.terms:
             one = self.pieces[ref]
             low_of, high_of = one.low, one.high
-            if by_value(condition):
+            if condition.by_value:
                 codes = np.isnan(low_of)
                 low_of = np.where(codes, self._raw(ref), low_of)
                 high_of = np.where(codes, self._raw(ref), high_of)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from kinfolk.schema.attributes import Attribute, Categorical, Numeric
+from kinfolk.schema.names import AttributeNames
 
 if TYPE_CHECKING:
     from kinfolk.schema.schema import Schema
@@ -31,6 +32,8 @@ class Linear:
     terms: tuple[tuple[Ref, float], ...]
     operator: str
     constant: float
+    by_value: bool = False
+    """Whether it asks if values are the same, which codes can be that are no quantities."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,3 +146,33 @@ def whose(ref: Ref) -> str:
 def has_numbers(attribute: Attribute) -> bool:
     """Whether the values of an attribute can be added, and compared with < and >."""
     return isinstance(attribute, Numeric) or attribute.kind == "number"
+
+
+def kind_of_values(attribute: Attribute) -> str:
+    """Name the kind of an attribute's values: number, text or true/false."""
+    return "number" if isinstance(attribute, Numeric) else attribute.kind
+
+
+def named_refs(schema: Schema) -> dict[str, Ref | None]:
+    """Every name of an attribute, and what it means; None where it means two."""
+    names: dict[str, Ref | None] = {}
+    listed = AttributeNames(schema)
+    count = listed.first_individual - 1
+    own = [*schema.group_attributes, schema.count, *schema.member_attributes]
+    for name, found in listed.places().items():
+        level: Literal["group", "count", "individual", "role"] = "group"
+        if found[0] == count:
+            level = "count"
+        elif listed.is_role(found[0]):
+            level = "role"
+        elif found[0] > count:
+            level = "individual"
+        names[name] = Ref(level=level, name=own[found[0]]) if len(found) == 1 else None
+    if schema.roles is not None:
+        # Asked for or not: where there is only one role, it is no attribute.
+        names.setdefault(schema.roles.column, Ref(level="role", name=schema.roles.column))
+        for role in schema.roles.names:
+            for name in schema.individual_attributes:
+                ref = Ref(level="individual", name=name, of=role)
+                names.setdefault(f"{role}.{name}", ref)
+    return names

@@ -132,7 +132,9 @@ def holds(condition: Condition, columns: Columns, *, surely: bool = True) -> Boo
 def _listed(condition: Listed, columns: Columns) -> Bools:
     column, attribute = columns.column(condition.ref), attribute_of(columns.schema, condition.ref)
     if isinstance(attribute, Categorical):
-        found = np.isin(column, list(condition.codes))
+        listed = np.zeros(attribute.size + 1, np.bool_)
+        listed[list(condition.codes)] = True
+        found = listed[column]
     else:
         found = np.isin(column, list(condition.numbers))
         numbers = quantities(column, attribute)
@@ -171,13 +173,6 @@ def is_code(special: float, attribute: Numeric) -> bool:
     return not attribute.bins[0] <= special <= attribute.bins[-1]
 
 
-def by_value(condition: Linear) -> bool:
-    """Whether a comparison asks if values are the same, which special codes can be as well."""
-    coefficients = [coefficient for _, coefficient in condition.terms]
-    alone = coefficients == [1] or (sorted(coefficients) == [-1, 1] and not condition.constant)
-    return condition.operator in ("=", "!=") and alone
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Rows:
     """Rows of a table, each with a group and members of it."""
@@ -203,7 +198,7 @@ class Rows:
 
     def compare(self, condition: Linear, *, surely: bool) -> Bools:
         """Whether a comparison of sums holds."""
-        convert = as_numbers if by_value(condition) else quantities
+        convert = as_numbers if condition.by_value else quantities
         total = sum(
             coefficient * convert(self.column(ref), attribute_of(self.schema, ref))
             for ref, coefficient in condition.terms

@@ -11,6 +11,7 @@ is the attribute of a member who is not there.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -41,6 +42,7 @@ from kinfolk.schema.evaluation import (
     person_rows,
     quantities,
 )
+from kinfolk.schema.findings import did_you_mean
 from kinfolk.schema.language import Reader
 
 if TYPE_CHECKING:
@@ -95,6 +97,9 @@ class Formula:
                     condition = reader.condition()
             reader.close()
         else:
+            call = re.match(r"\s*(\w+)\s*\(", text)
+            if call:
+                reader.fail(f"{call[1]} is no formula.", did_you_mean(call[1], KINDS))
             ref = reader.ref()
             if ref is None:
                 reader.unknown_name()
@@ -214,12 +219,14 @@ class Formula:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The least and the largest number that it can be; special codes are not counted."""
+        """The least and the largest number that it can be; special codes do not count."""
         sizes = self.schema.sizes
         if self.ref is None:
             least = sizes[0] if self.condition is None else 0
             return (0, 1) if self.kind == "any" else (least, sizes[-1])
         source = attribute_of(self.schema, self.ref)
+        if not has_numbers(source):
+            return math.nan, math.nan
         numbers = source.bins if isinstance(source, Numeric) else [float(v) for v in source.values]
         low, high = min(numbers), max(numbers)
         return (

@@ -19,12 +19,13 @@ and an attribute are called the same, the value is meant.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-from kinfolk.errors import Problem, SchemaError
-from kinfolk.schema.attributes import Attribute, Categorical, Numeric, kind_of, shown, text_of
+from kinfolk.schema.attributes import Attribute, Categorical, Numeric, shown
 from kinfolk.schema.conditions import (
     Both,
     Condition,
@@ -39,23 +40,32 @@ from kinfolk.schema.conditions import (
     atoms,
     attribute_of,
     has_numbers,
+    kind_of_values,
+    named_refs,
     refs,
     whose,
 )
+from kinfolk.schema.cursor import Cursor
 from kinfolk.schema.findings import did_you_mean
-from kinfolk.schema.names import AttributeNames
+from kinfolk.schema.spelling import (
+    QUOTED,
+    Meaning,
+    begins,
+    exact,
+    find_value,
+    known_values,
+    spelling,
+)
 from kinfolk.schema.words import singular
 
 if TYPE_CHECKING:
     from kinfolk.schema.schema import Schema
 
 KEYWORDS = ("and", "or", "not", "in", "is", "missing", "no", "nobody", "with", "where")
-MOST_LISTED = 20
-"""Values that a message lists at most."""
+MOST_NESTED = 50
+"""Brackets inside brackets."""
 
-_NUMBER = re.compile(r"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?!\w)")
 _OPERATOR = re.compile(r"<=|>=|!=|<>|==|=|<|>")
-_QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 _WORD = re.compile(r"[\w.]+|\S")
 _OPPOSITE = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}
 
@@ -64,7 +74,7 @@ def parse_condition(text: str, schema: Schema) -> Condition:
     """Read a condition.
 
     >>> from kinfolk.datasets import load_schema
-    >>> parse_condition("cars = none and age < 16", load_schema("detroit")).any
+    >>> parse_condition("cars = no vehicle and age < 16", load_schema("detroit")).any
     False
     """
     reader = Reader(text, schema)
@@ -73,32 +83,27 @@ def parse_condition(text: str, schema: Schema) -> Condition:
     return condition
 
 
-class Reader:
-    """Goes through a text once, from left to right."""
+@dataclass(frozen=True, kw_only=True)
+class _Sum:
+    """One side of a comparison."""
+
+    terms: Counter[Ref]
+    constant: Fraction
+    items: int
+
+    @property
+    def alone(self) -> Ref | None:
+        """The attribute, if that is all there is."""
+        return next((ref for ref in self.terms if self.items == 1 and self.terms[ref] == 1), None)
+
+
+class Reader(Cursor):
+    """Reads conditions."""
 
     def __init__(self, text: str, schema: Schema) -> None:
-        self.text, self.schema, self.at = text, schema, 0
-        self.names = _names(schema)
-
-    def fail(self, what: str, fix: str) -> NoReturn:
-        """Refuse the text."""
-        what = f"in {shown(self.text, most=80)}, {what}"
-        raise SchemaError("condition", [Problem(where="", what=what, fix=fix)])
-
-    def expected(self, wanted: str) -> NoReturn:
-        """Refuse what stands here."""
-        self._skip()
-        rest = shown(self.text[self.at :], most=30) if self.at < len(self.text) else "the end"
-        self.fail(
-            f"character {self.at + 1}: {rest} stands where {wanted} is expected.",
-            "Write it as in `age < 16 and marital not missing`.",
-        )
-
-    def end(self) -> None:
-        """Nothing may be left."""
-        self._skip()
-        if self.at < len(self.text):
-            self.expected("`and`, `or` or the end")
+        super().__init__(text)
+        self.schema, self.depth = schema, 0
+        self.names = named_refs(schema)
 
     def condition(self) -> Condition:
         """Conditions with `or` between them."""
@@ -111,6 +116,14 @@ class Reader:
         return parts[0] if len(parts) == 1 else Both(parts=tuple(parts), any=word == "or")
 
     def _one(self) -> Condition:
+        self.depth += 1
+        if self.depth > MOST_NESTED:
+            self.fail("brackets are nested too deeply.", "Write several rules.")
+        found = self._unit()
+        self.depth -= 1
+        return found
+
+    def _unit(self) -> Condition:
         if self.symbol("("):
             inner = self.condition()
             self.close()
@@ -143,42 +156,44 @@ class Reader:
 
     def _comparison(self) -> Condition:
         start = self.at
-        terms, constant = self._sum()
-        ref = terms[0][0] if len(terms) == 1 and terms[0][1] == 1 and not constant else None
+        left = self._sum()
+        ref = left.alone
         negated = self.word("is") and self.word("not")
         negated = self.word("not") or negated
         if self.word("missing"):
             return self._missing(ref, negated, start)
         if self.word("in"):
             return self._in(ref, negated, start)
-        found = None if negated else self._match(_OPERATOR)
+        found = None if negated else self.match(_OPERATOR)
         if found is None:
             self.expected("a comparison such as `=`, `<`, `in` or `missing`")
-        operator = {"<>": "!=", "==": "="}.get(found, found)
-        if ref is not None and operator in ("=", "!="):
-            equal = self._equal(ref, negated=operator == "!=")
+        sign = {"<>": "!=", "==": "="}.get(found, found)
+        if ref is not None and sign in ("=", "!="):
+            equal = self._equal(ref, negated=sign == "!=")
             if equal is not None:
                 return equal
-        self._numbers(terms, operator)
-        more, shift = self._sum()
-        self._numbers(more, operator)
-        if self._match(_OPERATOR):
+        self._numbers(left.terms, sign)
+        right = self._sum()
+        self._numbers(right.terms, sign)
+        if self.match(_OPERATOR):
             fix = "Write a range, such as `age in 16..64`, or two comparisons with `and`."
             self.fail("three things are compared at once.", fix)
-        total: dict[Ref, float] = {}
-        for one, coefficient in (*terms, *((one, -coefficient) for one, coefficient in more)):
-            total[one] = total.get(one, 0) + coefficient
-        left = tuple((one, coefficient) for one, coefficient in total.items() if coefficient)
-        if not left:
+        total = Counter(dict(left.terms))
+        total.subtract(dict(right.terms))
+        terms = {one: coefficient for one, coefficient in total.items() if coefficient}
+        if not terms:
             self.fail("two sides are compared that never differ.", "Name an attribute.")
-        if len(left) == 1 and left[0][1] < 0:
-            left, operator, constant, shift = (
-                ((left[0][0], -left[0][1]),),
-                _OPPOSITE[operator],
-                -constant,
-                -shift,
-            )
-        return Linear(terms=left, operator=operator, constant=float(shift - constant))
+        constant = right.constant - left.constant
+        if len(terms) == 1 and min(terms.values()) < 0:
+            terms = {one: -coefficient for one, coefficient in terms.items()}
+            sign, constant = _OPPOSITE[sign], -constant
+        plain = all(side.alone or not side.terms for side in (left, right))
+        return Linear(
+            terms=tuple(terms.items()),
+            operator=sign,
+            constant=float(constant),
+            by_value=plain and sign in ("=", "!="),
+        )
 
     def _missing(self, ref: Ref | None, negated: bool, start: int) -> Condition:
         if ref is None:
@@ -222,19 +237,20 @@ class Reader:
         """An attribute and a value of it, or another attribute; None if it is about numbers."""
         attribute = attribute_of(self.schema, ref)
         before = self.at
-        found = self._spelled(ref, attribute)
-        if found is not None and not (has_numbers(attribute) and self._looking_at("+-")):
+        found = self._spelled(ref)
+        if found is not None and not (has_numbers(attribute) and self.looking_at("+-")):
             if isinstance(found, Range):
                 return Listed(ref=ref, ranges=(found,), negated=negated)
             if isinstance(found, float):
                 operator = "!=" if negated else "="
-                return Linear(terms=((ref, 1),), operator=operator, constant=found)
+                terms = ((ref, 1.0),)
+                return Linear(terms=terms, operator=operator, constant=found, by_value=True)
             return Listed(ref=ref, codes=found, negated=negated)
         self.at = before
         other = self.ref()
         if other is not None:
             theirs = attribute_of(self.schema, other)
-            if _kind(attribute) != _kind(theirs) or (ref.level == "role") != (
+            if kind_of_values(attribute) != kind_of_values(theirs) or (ref.level == "role") != (
                 other.level == "role"
             ):
                 what = f"{whose(ref)} and {whose(other)} have no values in common."
@@ -244,89 +260,49 @@ class Reader:
                     self.fail(f"{whose(ref)} is compared with itself.", "Remove it.")
                 return Same(left=ref, right=other, negated=negated)
             self.at = before
-        if isinstance(attribute, Categorical) and other is None and not self._looking_at("+-"):
+        if isinstance(attribute, Categorical) and other is None and not self.looking_at("+-"):
             self._unknown_value(ref, attribute)
         return None
 
-    def _value(self, ref: Ref) -> frozenset[int] | float | Range:
+    def _value(self, ref: Ref) -> Meaning:
         attribute = attribute_of(self.schema, ref)
         before = self.at
-        low = self._signed()
+        low = self.signed()
         if low is not None and self.symbol(".."):
-            high = self._signed()
+            high = self.signed()
             if high is None:
                 self.expected("the number that the range ends with")
             if not has_numbers(attribute):
-                self.fail(f"{whose(ref)} has no numbers.", _known(attribute))
+                self.fail(f"{whose(ref)} has no numbers.", known_values(attribute))
             if high < low:
                 fix = f"Write {float(high):g}..{float(low):g}."
                 self.fail(f"the range {float(low):g}..{float(high):g} is empty.", fix)
             if isinstance(attribute, Numeric):
                 return Range(low=float(low), high=float(high))
-            codes = frozenset(
-                code for code, value in enumerate(attribute.values) if low <= _exact(value) <= high
-            )
+            listed = enumerate(attribute.values)
+            codes = frozenset(code for code, value in listed if low <= exact(value) <= high)
             if not codes:
                 what = f"{whose(ref)} has no value from {float(low):g} to {float(high):g}."
-                self.fail(what, _known(attribute))
+                self.fail(what, known_values(attribute))
             return codes
         self.at = before
-        found = self._spelled(ref, attribute)
+        found = self._spelled(ref)
         if found is None:
             self._unknown_value(ref, attribute)
         return found
 
-    def _spelled(self, ref: Ref, attribute: Attribute) -> frozenset[int] | float | Range | None:
-        """A value or a label of an attribute, if one stands here; the longest that fits."""
-        self._skip()
-        quoted = _QUOTED.match(self.text, self.at)
-        before = self.at
-        if has_numbers(attribute) and not quoted:
-            number = self._signed()
-            if number is not None and isinstance(attribute, Numeric):
-                return float(number)
-            if number is not None:
-                exact = [c for c, v in enumerate(attribute.values) if _exact(v) == number]  # type: ignore[union-attr]
-                if exact:
-                    return frozenset(exact)
-            self.at = before
-        spelled = list(self._spellings(ref, attribute))
-        rest = quoted[1] or quoted[2] or "" if quoted else self.text[self.at :]
-        for alike in (str, str.lower):
-            fits = [
-                (len(word), -index)
-                for index, (word, _) in enumerate(spelled)
-                if (alike(rest) == alike(word) if quoted else _begins(alike(rest), alike(word)))
-            ]
-            if fits:
-                length, index = max(fits)
-                self.at = quoted.end() if quoted else self.at + length
-                return self._meant(attribute, spelled[-index][1])
-        return None
-
-    def _spellings(self, ref: Ref, attribute: Attribute) -> Iterator[tuple[str, int]]:
-        """How the categories of an attribute may be called; values come before labels."""
-        if ref.level == "role" and self.schema.roles is not None:
-            yield from ((name, code) for code, name in enumerate(self.schema.roles.names))
-            for code, role in enumerate(self.schema.roles.roles.values()):
-                yield from ((_spelling(value), code) for value in role.values[:1])
-            return
-        if isinstance(attribute, Categorical):
-            yield from ((_spelling(value), code) for code, value in enumerate(attribute.values))
-        yield from ((label, code) for code, label in enumerate(attribute.labels or ()))
-
-    def _meant(self, attribute: Attribute, code: int) -> frozenset[int] | float | Range:
-        if isinstance(attribute, Categorical):
-            return frozenset([code])
-        bins = len(attribute.bins) - 1
-        if code >= bins:
-            return float(attribute.special[code - bins])
-        low, high = attribute.bins[code], attribute.bins[code + 1]
-        return Range(low=float(low), high=float(high), closed=code == bins - 1)
+    def _spelled(self, ref: Ref) -> Meaning | None:
+        """A value or a label of an attribute, if one stands here."""
+        self.skip()
+        found = find_value(self.schema, ref, self.text, self.at)
+        if found is None:
+            return None
+        meaning, self.at = found
+        return meaning
 
     def _unknown_value(self, ref: Ref, attribute: Attribute) -> NoReturn:
-        self._skip()
-        quoted = _QUOTED.match(self.text, self.at)
+        self.skip()
+        quoted = QUOTED.match(self.text, self.at)
         found = re.compile(r"(?:(?!\s+(?:and|or)\b)[^,()])+").match(self.text, self.at)
         word = quoted[0][1:-1] if quoted else found[0].strip() if found else ""
         if not word:
@@ -335,55 +311,47 @@ class Reader:
             self.fail("a blank is no value.", f"Write `{whose(ref)} missing`.")
         if ref.level == "role" and self.schema.roles is not None:
             for name, role in self.schema.roles.roles.items():
-                if word in map(_spelling, role.values[1:]):
-                    what = f"{word} and {_spelling(role.values[0])} both mean {name}."
+                if word in map(spelling, role.values):
+                    what = f"{' and '.join(map(spelling, role.values))} all mean {name}."
                     self.fail(what, f"Write `{ref.name} = {name}`.")
-        self.fail(f"{whose(ref)} has no value {shown(word)}.", _known(attribute, word))
+        self.fail(f"{whose(ref)} has no value {shown(word)}.", known_values(attribute, word))
 
-    def _numbers(self, terms: list[tuple[Ref, int]], operator: str) -> None:
+    def _numbers(self, terms: Iterable[Ref], operator: str) -> None:
         """Only numbers can be added, and compared in order."""
-        for ref, _ in terms:
+        for ref in terms:
             attribute = attribute_of(self.schema, ref)
             if not has_numbers(attribute):
                 fix = "Compare it with = or in."
-                self.fail(f"{whose(ref)} is {_kind(attribute)}, and {operator} needs numbers.", fix)
+                self.fail(
+                    f"{whose(ref)} is {kind_of_values(attribute)}, and {operator} needs numbers.",
+                    fix,
+                )
 
-    def _sum(self) -> tuple[list[tuple[Ref, int]], Fraction]:
-        """Numbers and attributes with + and - between them: the attributes, and the constant."""
-        terms: list[tuple[Ref, int]] = []
-        constant = Fraction(0)
+    def _sum(self) -> _Sum:
+        """Numbers and attributes with + and - between them."""
+        terms: Counter[Ref] = Counter()
+        constant, items = Fraction(0), 0
         sign = -1 if self.symbol("-") else 1
         while True:
-            number = self._match(_NUMBER)
+            items += 1
+            number = self.number()
             if number is not None:
-                constant += sign * Fraction(number)
+                constant += sign * number
             else:
                 ref = self.ref()
                 if ref is None:
                     self.unknown_name()
-                terms.append((ref, sign))
-            if self.symbol("+"):
-                sign = 1
-            elif self.symbol("-"):
-                sign = -1
-            else:
+                terms[ref] += sign
+            if not self.looking_at("+-"):
                 break
-        if len(terms) + bool(constant) > 1:
+            sign = 1 if self.symbol("+") else -self.symbol("-")
+        if items > 1:
             self._numbers(terms, "+")
-        return terms, constant
-
-    def _signed(self) -> Fraction | None:
-        before = self.at
-        sign = -1 if self.symbol("-") else 1
-        number = self._match(_NUMBER)
-        if number is None:
-            self.at = before
-            return None
-        return sign * Fraction(number)
+        return _Sum(terms=terms, constant=constant, items=items)
 
     def ref(self) -> Ref | None:
         """The attribute that stands here, the longest name that fits."""
-        self._skip()
+        self.skip()
         quoted = re.compile(r"`([^`]+)`").match(self.text, self.at)
         if quoted:
             if quoted[1] not in self.names:
@@ -391,7 +359,7 @@ class Reader:
             name, length = quoted[1], len(quoted[0])
         else:
             rest = self.text[self.at :]
-            fits = [one for one in self.names if _bare(one) and _begins(rest, one)]
+            fits = [one for one in self.names if _bare(one) and begins(rest, one)]
             if not fits:
                 return None
             name = max(fits, key=len)
@@ -405,7 +373,7 @@ class Reader:
 
     def unknown_name(self, word: str | None = None) -> NoReturn:
         """Refuse a name that means nothing."""
-        self._skip()
+        self.skip()
         found = _WORD.match(self.text, self.at)
         if word is None and (found is None or not found[0][0].isalpha() or found[0] in KEYWORDS):
             self.expected("a number or an attribute")
@@ -423,92 +391,6 @@ class Reader:
             self.fail(f"{word} names a role, and there are none.", fix)
         self.fail(f"attribute {word!r} is unknown.", did_you_mean(word, known))
 
-    def _skip(self) -> None:
-        while self.text[self.at : self.at + 1].isspace():
-            self.at += 1
-
-    def _match(self, pattern: re.Pattern[str]) -> str | None:
-        self._skip()
-        found = pattern.match(self.text, self.at)
-        if found is None:
-            return None
-        self.at = found.end()
-        return found[0]
-
-    def _looking_at(self, characters: str) -> bool:
-        self._skip()
-        return self.text[self.at : self.at + 1] in tuple(characters)
-
-    def word(self, word: str) -> bool:
-        """Pass over a word, if it stands here."""
-        return self._match(re.compile(rf"{re.escape(word)}(?!\w)", re.I)) is not None
-
-    def symbol(self, symbol: str) -> bool:
-        """Pass over a sign, if it stands here."""
-        return self._match(re.compile(re.escape(symbol))) is not None
-
-    def close(self) -> None:
-        """Pass over the closing bracket."""
-        if not self.symbol(")"):
-            self.expected("`)`")
-
-
-def _names(schema: Schema) -> dict[str, Ref | None]:
-    """Every name of an attribute, and what it means; None where it means two."""
-    names: dict[str, Ref | None] = {}
-    listed = AttributeNames(schema)
-    count = listed.first_individual - 1
-    own = [*schema.group_attributes, schema.count, *schema.individual_attributes]
-    for name, found in listed.places().items():
-        if listed.is_role(found[0]):
-            continue
-        level: Literal["group", "count", "individual"] = "group"
-        if found[0] == count:
-            level = "count"
-        elif found[0] > count:
-            level = "individual"
-        names[name] = Ref(level=level, name=own[found[0]]) if len(found) == 1 else None
-    if schema.roles is not None:
-        names[schema.roles.column] = Ref(level="role", name=schema.roles.column)
-        for role in schema.roles.names:
-            for name in schema.individual_attributes:
-                names[f"{role}.{name}"] = Ref(level="individual", name=name, of=role)
-    return names
-
 
 def _bare(name: str) -> bool:
     return (name[0].isalpha() or name[0] == "_") and name.lower() not in KEYWORDS
-
-
-def _begins(text: str, word: str) -> bool:
-    """Whether a text begins with a word, and not with a longer one."""
-    after = text[len(word) : len(word) + 1]
-    return text.startswith(word) and not (word[-1].isalnum() and (after.isalnum() or after == "_"))
-
-
-def _kind(attribute: Attribute) -> str:
-    return "number" if isinstance(attribute, Numeric) else attribute.kind
-
-
-def _exact(value: object) -> Fraction:
-    return Fraction(str(value)) if kind_of(value) == "number" else Fraction(0)
-
-
-def _spelling(value: object) -> str:
-    return value if isinstance(value, str) else text_of(value)
-
-
-def _known(attribute: Attribute, word: str | None = None) -> str:
-    """What a value could be."""
-    if isinstance(attribute, Numeric):
-        labels = f", or one of {', '.join(attribute.labels)}" if attribute.labels else ""
-        return f"Write a number{labels}."
-    spelled = [_spelling(value) for value in attribute.values]
-    for label in attribute.labels or ():
-        if label not in spelled:
-            spelled.append(label)
-    if len(spelled) <= MOST_LISTED:
-        return did_you_mean(word or "", spelled)
-    close = did_you_mean(word or "", spelled).partition(" Known here")[0]
-    guess = f"{close} " if close.startswith("Did") else ""
-    return f"{guess}Known here: {', '.join(spelled[:MOST_LISTED])}, and more."

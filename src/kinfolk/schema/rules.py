@@ -42,7 +42,7 @@ from kinfolk.schema.words import singular
 if TYPE_CHECKING:
     from kinfolk.schema.schema import Schema
 
-MOST_CELLS = 2**20
+MOST_CELLS = 2**17
 """Rules over more cells are not searched for contradictions."""
 
 

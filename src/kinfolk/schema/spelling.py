@@ -1,0 +1,103 @@
+"""How the values of an attribute are written in rules: as in the data, or by their labels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING, TypeAlias
+
+from kinfolk.schema.attributes import Attribute, Categorical, Numeric, kind_of, text_of
+from kinfolk.schema.conditions import Range, Ref, attribute_of, has_numbers
+from kinfolk.schema.findings import did_you_mean
+
+if TYPE_CHECKING:
+    from kinfolk.schema.schema import Schema
+
+Meaning: TypeAlias = frozenset[int] | float | Range
+"""What a value means: categories of a list, a number, or the numbers of a bin."""
+
+MOST_LISTED = 20
+"""Values that a message lists at most."""
+
+NUMBER = re.compile(r"\d+(?:\.\d+)?(?:[eE][-+]?\d{1,3})?(?!\w)")
+QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
+_SIGNED = re.compile(rf"-?\s*{NUMBER.pattern}")
+
+
+def find_value(schema: Schema, ref: Ref, text: str, at: int) -> tuple[Meaning, int] | None:
+    """The value or label that stands here, the longest that fits, and where it ends."""
+    attribute = attribute_of(schema, ref)
+    quoted = QUOTED.match(text, at)
+    rest = quoted[1] or quoted[2] or "" if quoted else text[at:]
+    spelled = list(_spellings(schema, ref, attribute))
+    best: tuple[Meaning, int] | None = None
+    for alike in (str, str.lower):
+        fits = [
+            (len(word), -index)
+            for index, (word, _) in enumerate(spelled)
+            if (alike(rest) == alike(word) if quoted else begins(alike(rest), alike(word)))
+        ]
+        if fits and best is None:
+            length, index = max(fits)
+            best = _meant(attribute, spelled[-index][1]), quoted.end() if quoted else at + length
+    number = None if quoted or not has_numbers(attribute) else _SIGNED.match(text, at)
+    if number and (best is None or number.end() > best[1]):
+        found = Fraction(re.sub(r"\s", "", number[0]))
+        if isinstance(attribute, Numeric):
+            return float(found), number.end()
+        codes = [code for code, value in enumerate(attribute.values) if exact(value) == found]
+        best = (frozenset(codes), number.end()) if codes else best
+    return best
+
+
+def _spellings(schema: Schema, ref: Ref, attribute: Attribute) -> Iterator[tuple[str, int]]:
+    """How the categories of an attribute may be called; values come before labels."""
+    if ref.level == "role" and schema.roles is not None:
+        yield from ((name, code) for code, name in enumerate(schema.roles.names))
+        for code, role in enumerate(schema.roles.roles.values()):
+            if len(role.values) == 1:
+                yield spelling(role.values[0]), code
+        return
+    if isinstance(attribute, Categorical):
+        yield from ((spelling(value), code) for code, value in enumerate(attribute.values))
+    yield from ((label, code) for code, label in enumerate(attribute.labels or ()))
+
+
+def _meant(attribute: Attribute, code: int) -> Meaning:
+    if isinstance(attribute, Categorical):
+        return frozenset([code])
+    bins = len(attribute.bins) - 1
+    if code >= bins:
+        return float(attribute.special[code - bins])
+    low, high = attribute.bins[code], attribute.bins[code + 1]
+    return Range(low=float(low), high=float(high), closed=code == bins - 1)
+
+
+def begins(text: str, word: str) -> bool:
+    """Whether a text begins with a word, and not with a longer one."""
+    after = text[len(word) : len(word) + 1]
+    return text.startswith(word) and not (word[-1].isalnum() and (after.isalnum() or after == "_"))
+
+
+def exact(value: object) -> Fraction:
+    """A number as it is written; 0 for what is none."""
+    return Fraction(str(value)) if kind_of(value) == "number" else Fraction(0)
+
+
+def spelling(value: object) -> str:
+    """A value as it is written in a rule."""
+    return value if isinstance(value, str) else text_of(value)
+
+
+def known_values(attribute: Attribute, word: str = "") -> str:
+    """What a value could be, and which was probably meant."""
+    if isinstance(attribute, Numeric):
+        labels = f", or one of {', '.join(attribute.labels)}" if attribute.labels else ""
+        return f"Write a number{labels}."
+    words = list(dict.fromkeys([*map(spelling, attribute.values), *(attribute.labels or ())]))
+    found = did_you_mean(word, words)
+    if len(words) <= MOST_LISTED:
+        return found
+    guess = found.partition("Known here")[0]
+    return f"{guess}Known here: {', '.join(words[:MOST_LISTED])}, and more."
