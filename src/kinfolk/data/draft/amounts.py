@@ -1,4 +1,4 @@
-"""Numbers -> a numeric attribute: zeros apart, bins with about as many rows each, long tails cut."""
+"""Numbers -> a numeric attribute: zeros apart, bins of about as many rows, long tails cut."""
 
 from __future__ import annotations
 
