@@ -74,5 +74,5 @@ def test_decimals() -> None:
 
 def test_edges_are_round() -> None:
     numbers = np.unique(np.round(np.exp(np.linspace(7, 13.8, 500))))
-    edges = amount_bins(numbers, np.ones(len(numbers), np.int64), whole=True)
+    edges = amount_bins(numbers, np.ones(len(numbers), np.int64), places=0)
     assert all(len(str(abs(edge)).rstrip("0")) <= 2 for edge in edges)
