@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from kinfolk.data.encoded import Encoded, code_type
+from kinfolk.errors import SchemaError
 from kinfolk.schema import (
     Attribute,
     Categorical,
@@ -61,13 +62,19 @@ def numerics(draw: st.DrawFn, *, derived: bool = False) -> Numeric:
     number = st.integers(-50, 100) if integer else st.integers(-500, 1000).map(lambda n: n / 8)
     bins = sorted(draw(st.lists(number, min_size=2, max_size=4, unique=True)))
     special = draw(st.lists(st.integers(-999, -900), max_size=2, unique=True))
-    return Numeric(
-        bins=bins,
-        integer=integer,
-        special=special,
-        missing=draw(st.booleans()),
-        derived=derived and draw(st.booleans()),
-    )
+    options = {
+        "bins": bins,
+        "integer": integer,
+        "missing": draw(st.booleans()),
+        "derived": derived and draw(st.booleans()),
+    }
+    inside = draw(st.lists(number.filter(lambda n: bins[0] <= n <= bins[-1]), max_size=2))
+    decimals = draw(st.sampled_from([None, 0] if integer else [None, 1, 3]))
+    try:
+        return Numeric(special=[*special, *dict.fromkeys(inside)], decimals=decimals, **options)
+    except SchemaError:
+        # A bin without a number that can be written beside the special ones.
+        return Numeric(special=special, **options)
 
 
 def attributes(*, derived: bool = False) -> st.SearchStrategy[Attribute]:

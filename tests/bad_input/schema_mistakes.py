@@ -157,12 +157,57 @@ SCHEMA_CASES = [
         ),
     ),
     in_schema(
-        "a special value inside the bins",
-        "5000]}",
-        "5000], special: [99]}",
+        "special values that fill a bin",
+        "[0, 18, 65, 120], integer: true}",
+        "[0, 2, 65, 120], integer: true, special: [0, 1]}",
         (
-            "group.attributes.rent.special[0]: 99 lies inside the bins 0 to 5000. Move "
-            "the bins or remove the value."
+            "individual.attributes.age.bins[1]: every whole number in the bin from 0 to 2 is a "
+            "special value. Leave the bin out, or widen it."
+        ),
+    ),
+    in_schema(
+        "a special value that is listed twice",
+        "5000]}",
+        "5000], special: [0, 0]}",
+        (
+            "group.attributes.rent.special[1]: the value 0 is listed twice. It already stands at "
+            "special[0]; remove one of the two."
+        ),
+    ),
+    in_schema(
+        "decimals that are no number of decimals",
+        "5000]}",
+        "5000], decimals: 0.01}",
+        (
+            "group.attributes.rent.decimals: 0.01 is not a whole number. Write how many decimals "
+            "there are, such as 2."
+        ),
+    ),
+    in_schema(
+        "decimals of whole numbers",
+        "[0, 18, 65, 120], integer: true}",
+        "[0, 18, 65, 120], integer: true, decimals: 2}",
+        (
+            "individual.attributes.age.decimals: whole numbers do not have 2 decimals. Remove "
+            "`integer: true` or `decimals`."
+        ),
+    ),
+    in_schema(
+        "more decimals than there can be",
+        "5000]}",
+        "5000], decimals: 14}",
+        (
+            "group.attributes.rent.decimals: numbers up to 5000 do not have 14 decimals. "
+            "Floating-point numbers have about 15 digits; ask for fewer decimals."
+        ),
+    ),
+    in_schema(
+        "a bin that rounding would leave empty",
+        "[0, 500, 1000, 5000]}",
+        "[0, 500, 1000.01, 1000.04, 5000], decimals: 1}",
+        (
+            "group.attributes.rent.bins[3]: no number with 1 decimal lies in the bin from 1000.01 "
+            "to 1000.04. Widen the bin or drop `decimals`."
         ),
     ),
     in_schema(

@@ -136,6 +136,27 @@ def test_labels_and_special_values() -> None:
     assert 0 <= ages[1] < 18 <= ages[2] <= 120
 
 
+def test_special_values_inside_the_bins() -> None:
+    schema = Schema.from_text(
+        "individual: {table: people, attributes: {x: {bins: [-9, 0, 5, 9], special: [0, 9, -8]}}}\n"
+        "max_size: 1\n"
+    )
+    people = pa.table({"x": [-9.0, -8, -7.9, 0, -0.0, 0.1, 5, 8.9, 9]})
+    encoded = encode(schema, {"people": people})
+    assert encoded.individual[:, 0].tolist() == [0, 5, 0, 3, 3, 1, 2, 2, 4]
+
+
+def test_decimals_round_inside_the_bin() -> None:
+    schema = Schema.from_text(
+        "individual: {table: people, attributes: {x: {bins: [0.05, 0.26, 0.31], decimals: 1}}}\n"
+        "max_size: 1\n"
+    )
+    encoded = encode(schema, {"people": pa.table({"x": [0.07, 0.29] * 50})})
+    drawn = decode(encoded, rng=np.random.default_rng(0))["people"]["x"].to_pylist()
+    assert set(drawn[::2]) == {0.1, 0.2}
+    assert set(drawn[1::2]) == {0.3}
+
+
 def test_numbers_are_uniform_inside_their_bin() -> None:
     """A chi-square test of 20,000 draws; a false alarm once in a million runs."""
     from scipy.stats import chisquare

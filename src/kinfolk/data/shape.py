@@ -26,7 +26,7 @@ class Shape:
     >>> hours = Numeric(bins=[1, 35, 45, 99], integer=True)
     >>> shape = Shape.even(hours)
     >>> shape.draw(np.array([0, 1, 1]), np.random.default_rng(0)).tolist()
-    [22.0, 36.0, 37.0]
+    [22.0, 37.0, 35.0]
     """
 
     attribute: Numeric
@@ -122,7 +122,7 @@ def draw_inside(attribute: Numeric, codes: Codes, rng: np.random.Generator) -> F
 
     >>> income = Numeric(bins=[0, 0.5, 9], decimals=1, special=[0])
     >>> draw_inside(income, np.array([0, 0, 0]), np.random.default_rng(0)).tolist()
-    [0.3, 0.2, 0.1]
+    [0.4, 0.3, 0.3]
     """
     if attribute.places is not None:
         return _draw_steps(attribute, codes, rng)
@@ -138,18 +138,17 @@ def keep_inside(drawn: Inexact, attribute: Numeric, codes: Codes) -> Inexact:
     edges = np.asarray(attribute.bins, dtype=drawn.dtype)
     special = np.asarray(attribute.special, dtype=drawn.dtype)
     up, down = drawn.dtype.type(np.inf), drawn.dtype.type(-np.inf)
-    low, high = edges[codes], edges[codes + 1]
-    kept: Inexact = np.clip(drawn, low, np.nextafter(high, down))
+    # The last bin holds its upper end.
+    tops = np.append(np.nextafter(edges[1:-1], down), edges[-1])
+    kept: Inexact = np.clip(drawn, edges[codes], tops[codes])
     for _ in range(special.size):
         hit = np.isin(kept, special)
         if not hit.any():
-            break
+            return kept
         kept[hit] = np.nextafter(kept[hit], up)
-    # Only where special values fill a bin up to its end is there no way up.
+    # Where special values fill a bin up to its end, the only way is down.
     for _ in range(special.size + 1):
-        hit = (kept >= high) | np.isin(kept, special)
-        if not hit.any():
-            break
+        hit = (kept > tops[codes]) | np.isin(kept, special)
         kept[hit] = np.nextafter(kept[hit], down)
     return kept
 

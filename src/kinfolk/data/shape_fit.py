@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk.schema import Numeric
-from kinfolk.schema.fine import bin_of_cells, first_width, tail_of
+from kinfolk.schema.fine import SPAN, bin_of_cells, first_width, tail_of
 
 Floats = npt.NDArray[np.float64]
 
@@ -21,6 +21,8 @@ SLOPE_DEVIATION = 1.0
 """How far from what the neighbouring bins suggest it usually is."""
 HEAP = 4.0
 """A heap is so many standard deviations of the noise above the curve."""
+TRIED = 6
+"""So many cells are tried as the next heap: those that are farthest above the curve."""
 TAIL_SHAPES = np.linspace(-0.4, 0.8, 13)
 """Shapes of a generalised Pareto distribution; 0 is the exponential one."""
 TAIL_SHAPE = (0.2, 0.2)
@@ -62,8 +64,7 @@ def _fit(counts: Floats, curves: Floats, prior: Floats, *, sigma: float, total: 
         return np.ones(1)
     noise = np.hypot(sigma, 1e-6 * total)
     heaped = np.zeros(counts.size, bool)
-    # Not more than a third of the cells can stand out of the others.
-    for _ in range(counts.size // 3):
+    for _ in range(counts.size - 2):
         found = _gain(counts, curves, prior, heaped, noise, total)
         if found.max() < HEAP**2 / 2:
             break
@@ -71,12 +72,15 @@ def _fit(counts: Floats, curves: Floats, prior: Floats, *, sigma: float, total: 
     weights, level = _weigh(counts, curves, prior, heaped, noise, total)
     smooth = level * (weights @ curves)
     left = np.where(heaped, 0.0, counts - smooth)
-    # What the curve misses in proportion to its height, beyond what noise alone would often do.
+    # What the curve misses in proportion to its height, beyond what noise alone would often do,
+    # and what chance makes of any curve.
     cells = int((~heaped).sum())
     missed = max(0.0, float((left**2).sum()) - (cells + np.sqrt(2 * cells)) * noise**2)
-    spread = missed / float((smooth[~heaped] ** 2).sum()) * smooth**2
+    spread = missed / float((smooth[~heaped] ** 2).sum()) * smooth**2 + smooth
     fitted = smooth + left * spread / (spread + noise**2)
-    fitted[heaped] = np.clip(counts[heaped], smooth[heaped], np.maximum(total, smooth[heaped]))
+    if heaped.any():
+        over = (float(counts[heaped].sum() + fitted[~heaped].sum()) - total) / heaped.sum()
+        fitted[heaped] = np.maximum(counts[heaped] - over, smooth[heaped])
     fitted = np.maximum(fitted, 0.0)
     if not fitted.any():
         fitted = smooth
@@ -108,12 +112,17 @@ def _likelihood(
     total: float,
 ) -> tuple[Floats, Floats]:
     seen, shapes = counts[~heaped], curves[:, ~heaped]
-    if heaped.any():
-        # What is not on heaps is as much as fits best.
-        levels = np.clip((shapes @ seen) / (shapes**2).sum(axis=1), 1e-3 * total, total)
-    else:
-        levels = np.full(len(curves), total)
+    many = int(heaped.sum())
+    if not many:
+        squares = ((seen - total * shapes) ** 2).sum(axis=1)
+        return prior - squares / (2 * noise**2), np.full(len(curves), total)
+    # The curve stands for what is not on heaps: as much as both suggest, the rest and the total.
+    beside = total - float(counts[heaped].sum())
+    part = shapes.sum(axis=1)
+    levels = part * beside / many + shapes @ seen
+    levels = np.clip(levels / (part**2 / many + (shapes**2).sum(axis=1)), 1e-3 * total, total)
     squares = ((seen - levels[:, None] * shapes) ** 2).sum(axis=1)
+    squares += (beside - levels * part) ** 2 / many
     return prior - squares / (2 * noise**2), levels
 
 
@@ -130,12 +139,13 @@ def _gain(
     now = _likelihood(counts, curves, prior, heaped, noise, total)[0].max()
     found = np.full(counts.size, -np.inf)
     smooth = level * (best @ curves)
-    for cell in np.flatnonzero(~heaped & (counts > smooth)):
+    excess = np.where(heaped, -np.inf, counts - smooth)
+    for cell in np.argsort(excess)[-TRIED:]:
+        if excess[cell] <= 0:
+            continue
         without = heaped.copy()
         without[cell] = True
         found[cell] = _likelihood(counts, curves, prior, without, noise, total)[0].max() - now
-        # No heap is larger than its bin.
-        found[cell] -= max(0.0, counts[cell] - total) ** 2 / (2 * noise**2)
     return found
 
 
@@ -143,16 +153,18 @@ def _inner_curves(
     attribute: Numeric, code: int, ends: Floats, totals: Floats
 ) -> tuple[Floats, Floats]:
     """Densities that rise or fall evenly, on the scale of the cells."""
-    grown = np.ptp(np.diff(ends)) > 0.5 * np.diff(ends).max() and ends[0] * ends[-1] > 0
     edges = np.asarray(attribute.bins, dtype=np.float64)
+    closer, farther = sorted(np.abs(ends[[0, -1]]))
+    grown = ends[0] * ends[-1] > 0 and farther > SPAN * closer
 
     def scale(x: Floats) -> Floats:
         return np.sign(x) * np.log(np.abs(x)) if grown else x
 
     near = [c for c in (code - 1, code, code + 1) if _comparable(attribute, code, c)]
+    around = edges[near[0] : near[-1] + 2]
     usual = 0.0
-    if len(near) > 1 and not (grown and edges[near[0]] == 0):
-        places = scale(edges[near[0] : near[-1] + 2])
+    if len(near) > 1 and (not grown or (around * ends[0] > 0).all()):
+        places = scale(around)
         middles, logs = (places[1:] + places[:-1]) / 2, np.log(totals[near] / np.diff(places))
         rise = (logs[-1] - logs[0]) / (middles[-1] - middles[0])
         usual = float(np.clip(rise * np.ptp(scale(ends)), -3, 3))

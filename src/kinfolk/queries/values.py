@@ -88,16 +88,27 @@ def between(name: str, attribute: Attribute, low: float, high: float) -> Codes:
         if not codes:
             raise KinfolkError(f"{name} has no value {_span(low, high)}. {_known(attribute)}")
         return tuple(codes)
+    end = high + 1 if attribute.integer else high
     bounds = [attribute.bounds(code) for code in range(len(attribute.bins) - 1)]
-    bottom = max(low, bounds[0][0])
-    top = min(high + 1 if attribute.integer else high, bounds[-1][1])
-    inside = [code for code, (begin, end) in enumerate(bounds) if bottom <= begin and end <= top]
-    if not inside or bounds[inside[0]][0] != bottom or bounds[inside[-1]][1] != top:
+    touched = [code for code, (first, past) in enumerate(bounds) if first < end and low < past]
+    whole = [code for code in touched if low <= bounds[code][0] and bounds[code][1] <= end]
+    special = _special_between(attribute, low, end)
+    if touched != whole or not whole + special:
         raise KinfolkError(
             f"{name}: {_span(low, high)} is not made of whole bins, and nothing is known inside a "
             f"bin. {_known(attribute)}"
         )
-    return tuple(inside)
+    return tuple(whole + special)
+
+
+def _special_between(attribute: Numeric, low: float, end: float) -> list[int]:
+    """The special values that are numbers like others: those inside the bins."""
+    bottom, top = attribute.bins[0], attribute.bins[-1]
+    return [
+        code
+        for code, value in enumerate(attribute.special, len(attribute.bins) - 1)
+        if bottom <= value <= top and low <= value and (value < end or value == end == top)
+    ]
 
 
 def _span(low: float, high: float) -> str:

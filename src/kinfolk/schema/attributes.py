@@ -269,7 +269,11 @@ class Numeric:
             fix = "Floating-point numbers have about 15 digits; ask for fewer decimals."
             findings.add("decimals", what, fix)
             return
-        kind = "whole number" if self.integer else f"number with {places} decimals"
+        kind = (
+            "whole number"
+            if self.integer
+            else f"number with {places} decimal{'s' if places != 1 else ''}"
+        )
         fix = f"Widen the bin or drop `{'integer: true' if self.integer else 'decimals'}`."
         for index, (low, high) in enumerate(pairwise(self.bins), start=1):
             steps = self._steps(index - 1)

@@ -9,7 +9,7 @@ import math
 from bisect import bisect_left
 from dataclasses import replace
 
-from kinfolk.schema.attributes import Numeric
+from kinfolk.schema.attributes import LARGEST_WHOLE, Numeric
 
 NARROW = 24
 """A bin with at most so many numbers that can be written has a cell for each of them."""
@@ -32,14 +32,18 @@ def fine(attribute: Numeric) -> Numeric:
     outwards.
 
     >>> fine(Numeric(bins=[0, 2, 4], integer=True)).bins
-    (0, 1, 2, 3, 4)
+    (0, 1, 2, 3, 4, 4.5)
     >>> fine(Numeric(bins=[0, 10, 20, 1000], decimals=0)).bins[20:30]
-    (20, 23, 26, 30, 35, 43, 52, 65, 81, 102)
+    (20, 21, 22, 23, 25, 27, 29, 32, 36, 41)
     """
     edges: list[int | float] = []
     for code in range(len(attribute.bins) - 1):
         edges += [attribute.bins[code], *_inner(attribute, code)]
-    return replace(attribute, bins=[*edges, attribute.bins[-1]], labels=None)
+    top = attribute.bins[-1]
+    if edges[-1] == top and attribute.places is not None:
+        # The last number has a cell of its own, which must end beyond it.
+        top += 0.5 / 10**attribute.places
+    return replace(attribute, bins=[*edges, top], labels=None)
 
 
 def bin_of_cells(attribute: Numeric, cells: Numeric) -> list[int]:
@@ -47,7 +51,7 @@ def bin_of_cells(attribute: Numeric, cells: Numeric) -> list[int]:
 
     >>> age = Numeric(bins=[0, 2, 4], integer=True)
     >>> bin_of_cells(age, fine(age))
-    [0, 0, 1, 1]
+    [0, 0, 1, 1, 1]
     """
     starts = attribute.bins[1:-1]
     return [bisect_left(starts, edge) + (edge in starts) for edge in cells.bins[:-1]]
@@ -107,6 +111,8 @@ def _written(attribute: Numeric, code: int) -> list[int | float]:
         if allowed.start < step < allowed.stop and _free(taken, kept[-1], step):
             kept.append(step)
     while len(kept) > 1 and not _free(taken, kept[-1], allowed.stop):
+        kept.pop()
+    if kept[-1] == allowed.stop - 1 > LARGEST_WHOLE // 4:
         kept.pop()
     return [k // unit if k % unit == 0 else k / unit for k in kept[1:]]
 

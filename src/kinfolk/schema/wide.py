@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from kinfolk.schema.attributes import Numeric
 from kinfolk.schema.fine import NARROW, tail_of
@@ -10,7 +11,7 @@ from kinfolk.schema.schema import Schema
 
 HALF = 0.5
 """A bin, other than a tail, should not hold more than this part of the range."""
-LONG = 20
+LONG = 50
 """A tail should not be so many times longer than all other bins together."""
 CROWDED = 0.4
 """A bin should not hold more than this share of the rows, ..."""
@@ -49,7 +50,7 @@ into several, so that most people are in the others']
 
 def _too_wide(attribute: Numeric, counts: Sequence[float] | None) -> Iterator[str]:
     bins = attribute.bins
-    widths = [high - low for low, high in zip(bins, bins[1:], strict=False)]
+    widths = [high - low for low, high in pairwise(bins)]
     codes = [code for code in range(len(widths)) if _many(attribute, code)]
     single = len(widths) == 1
     tails = {code for code in codes if tail_of(attribute, code)}
@@ -59,15 +60,17 @@ def _too_wide(attribute: Numeric, counts: Sequence[float] | None) -> Iterator[st
         return
     if counts is not None:
         yield from _crowded(attribute, codes, tails, counts)
-    for code in codes:
-        bin_ = attribute.label(code)
-        if code in tails and widths[code] > LONG * inner:
+    for code in sorted(tails):
+        if widths[code] > LONG * inner:
             yield (
-                f"a bin {bin_}, {widths[code] / inner:.0f} times as long as all others together: "
-                "cut it into several, so that most people are in the others"
+                f"a bin {attribute.label(code)}, {widths[code] / inner:.0f} times as long as all "
+                "others together: cut it into several, so that most people are in the others"
             )
-        elif code not in tails and len(widths) > 1 and widths[code] > HALF * inner:
-            yield f"a bin {bin_} that is more than half of its range: cut it into several"
+    for code in codes:
+        # Of two bins one is always half of the range.
+        if code not in tails and widths[code] > HALF * inner and len(widths) - len(tails) > 2:
+            said = attribute.label(code)
+            yield f"a bin {said} that is more than half of its range: cut it into several"
 
 
 def _crowded(

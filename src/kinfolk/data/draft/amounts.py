@@ -1,4 +1,4 @@
-"""Numbers -> a numeric attribute: zeros apart, bins with about as many rows each, long tails cut."""
+"""Numbers -> a numeric attribute: zeros apart, bins of about as many rows, long tails cut."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ def draft_amount(
         own.append(0)
         rest = numbers != 0
         numbers, counts = numbers[rest], counts[rest]
-    bins = amount_bins(numbers, counts, whole=whole)
-    places = None if whole else decimals_of(numbers, counts)
-    if places is not None and not _fits(bins, places):
-        places = None
-    return Numeric(bins=bins, integer=whole, decimals=places, special=own, missing=missing)
+    places = 0 if whole else decimals_of(numbers, counts)
+    bins = amount_bins(numbers, counts, places=places)
+    if whole or places is None or not _fits(bins, places):
+        return Numeric(bins=bins, integer=whole, special=own, missing=missing)
+    return Numeric(bins=bins, decimals=places, special=own, missing=missing)
 
 
 def stands_out(numbers: Floats, counts: Ints) -> bool:
@@ -77,15 +77,18 @@ def decimals_of(numbers: Floats, counts: Ints) -> int | None:
     return None
 
 
-def amount_bins(numbers: Floats, counts: Ints, *, whole: bool) -> list[int | float]:
+def amount_bins(numbers: Floats, counts: Ints, *, places: int | None) -> list[int | float]:
     """Round edges near the quantiles, closer together in the tails; ends that say little.
 
+    places: how many decimals the numbers have; every bin has room for one of them.
+
     >>> ages = np.arange(1.0, 98.0)
-    >>> amount_bins(ages, np.ones(97, np.int64), whole=True)
+    >>> amount_bins(ages, np.ones(97, np.int64), places=0)
     [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100]
     """
     low, high = float(numbers[0]), float(numbers[-1])
-    finest = max(1.0 if whole else 0.0, max(abs(low), abs(high)) * FINEST) or 1.0
+    unit = 0.0 if places is None else 10.0**-places
+    finest = max(unit, max(abs(low), abs(high)) * FINEST) or 1.0
     share = np.cumsum(counts) / counts.sum()
     at = numbers[np.minimum(np.searchsorted(share, LEVELS), len(numbers) - 1)]
     middle, spread = float(at[6]), float(at[10] - at[2])
