@@ -45,6 +45,7 @@ from kinfolk.privacy.curator import Curator
 from kinfolk.privacy.mechanisms import sigma_for
 from kinfolk.privacy.sensitivity import moves_whole_groups
 from kinfolk.privacy.view import PublicView
+from kinfolk.queries.impossible import impossible_cells
 from kinfolk.queries.orders import order_of, parts_of, with_lower_orders, with_sizes
 from kinfolk.queries.workload import Marginal, Workload
 
@@ -371,6 +372,8 @@ class MarginalsTraining:
         for first in range(parts):
             own = sorted(int(at) for at in dealt[first::parts])
             rates, precision = np.concatenate([values[at] for at in own], axis=1)
+            # What the rules make certain has no noise.
+            rates[self._impossible(own)] = 0
             prepared = Prepared.of(
                 self._layout,
                 curator.workload,
@@ -380,6 +383,12 @@ class MarginalsTraining:
             )
             batches.append(Measured(prepared=prepared, rates=rates, precision=precision))
         return batches
+
+    def _impossible(self, marginals: Sequence[int]) -> npt.NDArray[np.bool_]:
+        """(cells,) which cells of some marginals, laid end to end, the rules leave empty."""
+        workload = self._curator.workload
+        own = [impossible_cells(workload.schema, workload.marginals[at]) for at in marginals]
+        return np.concatenate(own)
 
     def _repeat(
         self, batches: Sequence[Measured], passes: int, components: int, progress: Progress

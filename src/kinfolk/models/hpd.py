@@ -91,7 +91,7 @@ class HPD:
 
     @property
     def individual(self) -> Floats:
-        """(kinds, D_I, K) how likely each value of a member's attributes is, in a kind of people."""
+        """(kinds, D_I, K) how likely each value of an attribute is, in a kind of people."""
         rows = self.probabilities[self.layout.individual_start :]
         return rows.reshape(self.layout.kinds, self.layout.kind_rows, self.components)
 

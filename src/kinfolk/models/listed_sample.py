@@ -59,7 +59,8 @@ def listed_groups(
 def _found(below: npt.NDArray[np.float64], points: npt.NDArray[np.float64]) -> Ints:
     """The cells that points, from 0 to 1, fall into; below: running sums of probabilities."""
     last = int(np.searchsorted(below, below[-1]))
-    return np.minimum(np.searchsorted(below, points * below[-1], side="right"), last)
+    found: Ints = np.minimum(np.searchsorted(below, points * below[-1], side="right"), last)
+    return found
 
 
 def _written(universe: Universe, cells: Ints, rng: np.random.Generator) -> Encoded:

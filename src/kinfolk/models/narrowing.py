@@ -85,10 +85,11 @@ class Narrowed:
         model = HPD(layout=layout, probabilities=table)
         offsets = layout.individual_offsets
         conditions = (question.individual, question.relative)
-        members = [_of_slots(model, _meeting(model.individual, offsets, c)) for c in conditions]
+        people = np.asarray(model.individual, np.float64)
+        members = [_of_slots(model, _meeting(people, offsets, c)) for c in conditions]
         role = offsets[len(schema.individual_attributes)]
         # The roles of a slot are those of its first kind of people.
-        members.append(model.individual[layout.kind_starts[:-1], role:])
+        members.append(people[layout.kind_starts[:-1], role:])
         parts.append(np.concatenate(members, axis=1).reshape(-1, table.shape[1]))
         return np.ascontiguousarray(np.concatenate(parts))
 

@@ -123,7 +123,7 @@ class Records:
     def _stand_ins(
         self, batch: Encoded, source: Ints, waiting: Ints, rng: np.random.Generator
     ) -> Ints:
-        """For groups that no draw has made possible, others of the sample, as large if there are."""
+        """For groups that no draw has made possible, others of the sample, as large if possible."""
         good = np.setdiff1d(np.arange(batch.groups), waiting, assume_unique=True)
         if not len(good):
             raise KinfolkError(

@@ -1,8 +1,9 @@
 """What a marginal asks, as factors: of the group and the person who asks, and of the members.
 
-Let f_j be the chance that a member drawn from slot j has the attributes in question: the sum over
-the slot's kinds of people of a product. A *feature* is the chance that at least one of several members has them: 1 - prod_j (1 - f_j)^n_j, where n_j of
-them are drawn from slot j. For every composition, what its members add is a sum of features:
+Let f_j be the chance that a member drawn from slot j has the attributes in question: a sum, over
+the slot's kinds of people, of products. A *feature* is the chance that at least one of several
+members has them: 1 - prod_j (1 - f_j)^n_j, where n_j of them are drawn from slot j. For every
+composition, what its members add is a sum of features:
 
 individual   sum_j mult[c, j] f_j, which are features of one member
 group        the feature of all members
