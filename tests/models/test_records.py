@@ -116,7 +116,7 @@ def test_sizes_and_roles_stay_as_they_were_drawn() -> None:
 
 
 def test_groups_like_others_are_those_of_the_model() -> None:
-    """Given the composition, `like` draws as the model does: a two-sample test, one in a million."""
+    """Given the composition, `like` draws as the model does; false alarms: one in a million."""
     schema = replace(FAMILY, never=())
     models = [
         HPD.random(Layout.of(schema), 3, np.random.default_rng(2)),

@@ -48,12 +48,17 @@ from kinfolk.privacy.view import PublicView
 from kinfolk.queries.impossible import impossible_cells
 from kinfolk.queries.orders import order_of, parts_of, with_lower_orders, with_sizes
 from kinfolk.queries.workload import Marginal, Workload
+from kinfolk.schema import Numeric, Schema
 
 REPLICATES = "replicates"
 """Under this name a release keeps models fitted again to made-up noise, (replicates, rows, K)."""
 NOISIEST = 0.2
 """The largest noise on a cell, as a share of all groups, with which a marginal is worth buying:
 beyond it, marginals of fewer attributes leave smaller errors."""
+IN_COMMON = 8
+"""How many times the budget of others goes to the same attributes of two relatives,"""
+AMOUNTS = 4
+"""and to a household's numbers beside its members'."""
 PORTION = 100_000
 """About so many cells are bought in one step, which can then be resumed from."""
 
@@ -224,21 +229,26 @@ def _distinct(view: PublicView) -> list[int]:
 def _grouped(view: PublicView, chosen: Sequence[int], rho: Fraction) -> list[MeasurementGroup]:
     """What is bought with one noise, in portions that are bought one by one.
 
-    The marginals of a level share its budget evenly. Where whole groups can move, what is asked of
-    groups and of people is cheaper together, so it is bought together, for the budgets of both.
+    The marginals of a level share its budget by their priorities. Where whole groups can move, what
+    is asked of groups and of people is cheaper together, so it is bought together, for the budgets
+    of both.
     """
     marginals = view.workload.marginals
     levels = [marginals[at].level for at in chosen]
     first = dict(zip(reversed(levels), reversed(chosen), strict=True))
     pressure = {level: _pressure(view, marginals[at]) for level, at in first.items()}
-    each = {level: pressure[level] / levels.count(level) for level in first}
-    alike: dict[str, list[int]] = {}
+    priority = {at: Fraction(_priority(view.workload.schema, marginals[at])) for at in chosen}
+    total = dict.fromkeys(first, Fraction(0))
+    for at, level in zip(chosen, levels, strict=True):
+        total[level] += priority[at]
+    alike: dict[tuple[str, Fraction], list[int]] = {}
     for at, level in zip(chosen, levels, strict=True):
         bought = "both" if _whole(view, at) and not _related(marginals[at]) else level
-        alike.setdefault(bought, []).append(at)
+        alike.setdefault((bought, priority[at]), []).append(at)
     found: list[MeasurementGroup] = []
-    for own in alike.values():
-        share = sum((each[marginals[at].level] for at in own), Fraction(0)) / sum(pressure.values())
+    for (_, often), own in alike.items():
+        each = [pressure[marginals[at].level] * often / total[marginals[at].level] for at in own]
+        share = sum(each, Fraction(0)) / sum(pressure.values())
         portions = _portions(_sets(view, own), [marginal.cells for marginal in marginals])
         squares = [_squares(view, portion) for portion in portions]
         found += [
@@ -246,6 +256,21 @@ def _grouped(view: PublicView, chosen: Sequence[int], rho: Fraction) -> list[Mea
             for portion, square in zip(portions, squares, strict=True)
         ]
     return found
+
+
+def _priority(schema: Schema, marginal: Marginal) -> int:
+    """How much more of the budget a marginal gets than others of its level; public.
+
+    What relatives have in common, and how a household's amounts go with its members', is what
+    makes a household: with the noise of all the other marginals little of it would be left.
+    """
+    if marginal.relation is not None:
+        return IN_COMMON if marginal.individual == marginal.relative else 1
+    group, members = schema.group_attributes, schema.individual_attributes
+    own = [list(group.values())[at] for at in marginal.group if at < len(group)]
+    theirs = [list(members.values())[at] for at in marginal.individual if at < len(members)]
+    amounts = all(any(isinstance(one, Numeric) for one in part) for part in (own, theirs))
+    return AMOUNTS if amounts else 1
 
 
 def _sets(view: PublicView, chosen: Sequence[int]) -> list[tuple[int, ...]]:

@@ -52,7 +52,7 @@ def impossible_cells(schema: Schema, marginal: Marginal) -> Bools:
         for who, whom in pairs:
             person = _forbidden(rules, whole, [_axes(group, {None: own, roles[who]: own})])
             relative = {None: theirs, roles[whom]: theirs}
-            both = {roles[who]: own, roles[whom]: theirs}
+            both: dict[str | None, dict[str, int]] = {roles[who]: own, roles[whom]: theirs}
             choices = [_axes(group, relative)] + ([_axes(group, both)] if who != whom else [])
             found.append(person | _forbidden(rules, whole, choices))
         return _all(found, whole).ravel()

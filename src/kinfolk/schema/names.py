@@ -22,7 +22,7 @@ class UnknownAttributeError(KinfolkError):
 
 @dataclass(frozen=True)
 class AttributeNames:
-    """Attribute names -> positions: 0..g-1 group, g the size, then the individual ones, the role."""
+    """Attribute names -> positions: 0..g-1 group, g the size, the individual ones, the role."""
 
     schema: Schema
 
