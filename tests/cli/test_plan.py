@@ -14,9 +14,8 @@ from kinfolk.methods.method import Method
 from kinfolk.methods.paper import hpd_fixed, mwem
 from kinfolk.privacy.unit import Unit
 from kinfolk.queries.workload import FAMILIES
-from kinfolk.release.estimate import _Enough, _Watch
-from kinfolk.release.estimate import plan
-from kinfolk.synthesizer import Synthesizer
+from kinfolk.release.estimate import _Enough, _Watch, plan
+from kinfolk.release.synthesizer import Synthesizer
 from promises import REPLACE, promise
 from release.small import synthesizer
 

@@ -20,8 +20,8 @@ from kinfolk.privacy import (
     round_shares,
     selection_rho,
 )
-from kinfolk.privacy.amounts import GRID, from_text, round_down, round_up, to_text
-from kinfolk.privacy.opendp_bridge import gaussian_measurement, noisy_max_measurement
+from kinfolk.privacy.accounting import AMOUNT_GRID, from_text, round_down, round_up, to_text
+from kinfolk.privacy.noise import gaussian_measurement, noisy_max_measurement
 
 budgets = st.fractions(Fraction(1, 10**8), 10)
 sensitivities = st.integers(1, 10**6) | st.fractions(Fraction(1, 100), 100)
@@ -130,7 +130,7 @@ def test_opendp_charges_the_same(scale: float) -> None:
 def test_amounts_round_against_the_buyer_and_survive_text(value: Fraction) -> None:
     low, high = round_down(value), round_up(value)
     assert low <= value <= high
-    assert high - low <= Fraction(1, GRID)
+    assert high - low <= Fraction(1, AMOUNT_GRID)
     assert from_text(to_text(high)) == high
 
 

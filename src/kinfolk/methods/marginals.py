@@ -187,7 +187,7 @@ def _whole(view: PublicView, marginal: int) -> bool:
 
 def _squares(view: PublicView, marginals: Sequence[int]) -> int:
     """By how much these marginals are charged together: the squared L2 sensitivity."""
-    return view.charges.together(marginals).l2_squared
+    return view.sensitivities.joint(marginals).l2_squared
 
 
 def _related(marginal: Marginal) -> bool:

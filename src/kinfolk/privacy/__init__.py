@@ -12,7 +12,6 @@ from kinfolk.privacy.account import (
     read_account,
 )
 from kinfolk.privacy.accounting import Accounting, delta_from, epsilon_from, rho_from
-from kinfolk.privacy.gaussian import measure
 from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.ledger import Ledger, create_ledger
 from kinfolk.privacy.mechanisms import (
@@ -27,7 +26,7 @@ from kinfolk.privacy.mechanisms import (
     selection_scale_for,
     sigma_for,
 )
-from kinfolk.privacy.randomness import Randomness
+from kinfolk.privacy.noise import Randomness, measure
 from kinfolk.privacy.selection import select
 from kinfolk.privacy.unit import Neighbours, Unit
 

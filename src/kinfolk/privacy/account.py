@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kinfolk.errors import KinfolkError
-from kinfolk.privacy.amounts import from_text
+from kinfolk.privacy.accounting import from_text
 from kinfolk.privacy.chain import read_chain, torn_spend
 from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.mechanisms import Mechanism, mechanism_from

@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from kinfolk.errors import KinfolkError
-from kinfolk.privacy.accounting import Accounting
-from kinfolk.privacy.amounts import round_down, round_up
+from kinfolk.privacy.accounting import Accounting, round_down, round_up
 
 GRID = 4
 """Of the variance of a discrete Gaussian, so much does not count under `gaussian` accounting: it

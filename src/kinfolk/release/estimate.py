@@ -30,7 +30,7 @@ from kinfolk.models.layout import Layout
 from kinfolk.models.universe import LARGEST, distinct_size, universe_size
 from kinfolk.privacy.curator import Curator
 from kinfolk.privacy.guarantee import Guarantee
-from kinfolk.privacy.opendp_bridge import opendp
+from kinfolk.privacy.noise import opendp
 from kinfolk.privacy.view import PublicView
 from kinfolk.queries.workload import FAMILIES, Workload
 from kinfolk.schema import Schema

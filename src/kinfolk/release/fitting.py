@@ -27,10 +27,10 @@ from kinfolk.privacy.certificate import (
 )
 from kinfolk.privacy.curator import Curator
 from kinfolk.privacy.guarantee import Guarantee
-from kinfolk.privacy.opendp_bridge import opendp
+from kinfolk.privacy.noise import opendp
 from kinfolk.privacy.unit import Neighbours, Unit
 from kinfolk.queries.workload import Workload
-from kinfolk.release.digests import model_digest
+from kinfolk.release.archive import model_digest
 from kinfolk.release.release import PROBABILITIES, Release, checked_seed
 from kinfolk.release.tables import column_types
 from kinfolk.release.verify import verify_plan
