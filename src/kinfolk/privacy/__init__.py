@@ -19,12 +19,8 @@ from kinfolk.privacy.mechanisms import (
     Gaussian,
     Mechanism,
     RoundShares,
-    gaussian_rho,
     mechanism_from,
     round_shares,
-    selection_rho,
-    selection_scale_for,
-    sigma_for,
 )
 from kinfolk.privacy.noise import Randomness, measure
 from kinfolk.privacy.selection import select
@@ -49,14 +45,10 @@ __all__ = [
     "create_ledger",
     "delta_from",
     "epsilon_from",
-    "gaussian_rho",
     "measure",
     "mechanism_from",
     "read_account",
     "rho_from",
     "round_shares",
     "select",
-    "selection_rho",
-    "selection_scale_for",
-    "sigma_for",
 ]
