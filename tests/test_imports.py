@@ -22,7 +22,7 @@ LAYERS = [
     {"privacy"},
     {"models"},
     {"methods"},
-    {"release", "synthesizer"},
+    {"release"},
     {"audit", "evaluate"},
     {"reproduce"},
     {"cli"},

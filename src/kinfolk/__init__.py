@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from kinfolk.errors import KinfolkError
     from kinfolk.release.file import load
     from kinfolk.release.release import Release
+    from kinfolk.release.synthesizer import Synthesizer
     from kinfolk.schema import Schema
-    from kinfolk.synthesizer import Synthesizer
 
 __version__ = "0.1.0"
 
@@ -21,7 +21,7 @@ _PLACES = {
     "KinfolkError": "kinfolk.errors",
     "Release": "kinfolk.release.release",
     "Schema": "kinfolk.schema",
-    "Synthesizer": "kinfolk.synthesizer",
+    "Synthesizer": "kinfolk.release.synthesizer",
     "load": "kinfolk.release.file",
 }
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kinfolk.privacy import charges, curator, ledger, mechanisms
+from kinfolk.privacy import curator, ledger, mechanisms, view
 from kinfolk.privacy.account import Spend
 from kinfolk.privacy.mechanisms import Gaussian, Mechanism
 from kinfolk.privacy.sensitivity import Sensitivity, workload_sensitivities
@@ -47,18 +47,18 @@ def trust_the_paper(patch: pytest.MonkeyPatch) -> None:
         del neighbours
         return workload_sensitivities(workload, Neighbours.IN_PLACE, **rest)
 
-    patch.setattr(charges, "workload_sensitivities", sensitivities)
+    patch.setattr(view, "workload_sensitivities", sensitivities)
 
 
 def charge_no_pairs(patch: pytest.MonkeyPatch) -> None:
     """What is asked of households and of people over the same attributes is charged as nothing."""
-    honest = charges.paired_sensitivities
+    honest = view.paired_sensitivities
 
     def sensitivities(*given: Any, **rest: Any) -> dict[tuple[int, int], Sensitivity]:
         nothing = Sensitivity(single=0, l1=0, l2_squared=0)
         return dict.fromkeys(honest(*given, **rest), nothing)
 
-    patch.setattr(charges, "paired_sensitivities", sensitivities)
+    patch.setattr(view, "paired_sensitivities", sensitivities)
 
 
 def forget_the_grid(patch: pytest.MonkeyPatch) -> None:
@@ -68,13 +68,13 @@ def forget_the_grid(patch: pytest.MonkeyPatch) -> None:
 
 def charge_no_weights(patch: pytest.MonkeyPatch) -> None:
     """The sensitivities are those of plain counts, and the counts are weighted."""
-    honest = charges.Charges.__init__
+    honest = view.Sensitivities.__init__
 
-    def init(self: charges.Charges, *given: Any, weights: np.ndarray | None = None) -> None:
+    def init(self: view.Sensitivities, *given: Any, weights: np.ndarray | None = None) -> None:
         del weights
         honest(self, *given)
 
-    patch.setattr(charges.Charges, "__init__", init)
+    patch.setattr(view.Sensitivities, "__init__", init)
 
 
 def count_no_weights(patch: pytest.MonkeyPatch) -> None:

@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 from audit.planted import publish_the_file, publish_the_groups
+from kinfolk._io import quick_folder
 from kinfolk.audit.confidence import highest_rate
 from kinfolk.audit.threads import one_thread
 from kinfolk.audit.town import LODGERS, OVERSIZE, Home, tables_of, town_schema, townspeople
-from kinfolk.privacy.scratch import quick_folder
-from kinfolk.synthesizer import Synthesizer
+from kinfolk.release.synthesizer import Synthesizer
 
 EPSILON, DELTA = 0.2, 1e-6
 RUNS = 40

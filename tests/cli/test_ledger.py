@@ -183,7 +183,7 @@ def test_a_run_that_bought_nothing_holds_nothing(
         raise KinfolkError("the universe is too large")
 
     with monkeypatch.context() as patch:
-        patch.setattr("kinfolk.release.fitting._train", die)
+        patch.setattr("kinfolk.release.fitting.run", die)
         assert synth(inputs, ledger, tmp_path / "one", epsilon="2") == 2
     account = read_account(ledger)
     assert account.remaining == account.total.rho

@@ -14,9 +14,8 @@ from kinfolk.methods.method import Method
 from kinfolk.methods.paper import hpd_fixed, mwem
 from kinfolk.privacy.unit import Unit
 from kinfolk.queries.workload import FAMILIES
-from kinfolk.release.benchmark_run import _Enough, _Watch
-from kinfolk.release.estimate import plan
-from kinfolk.synthesizer import Synthesizer
+from kinfolk.release.estimate import _Enough, _Watch, plan
+from kinfolk.release.synthesizer import Synthesizer
 from promises import REPLACE, promise
 from release.small import synthesizer
 
@@ -93,7 +92,7 @@ def test_steps_are_extrapolated_and_finished_stages_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = 0.0
-    monkeypatch.setattr("kinfolk.release.benchmark_run.time.perf_counter", lambda: now)
+    monkeypatch.setattr("kinfolk.release.estimate.time.perf_counter", lambda: now)
     watch = _Watch()
     for step in range(1, 4):
         now += 0.1

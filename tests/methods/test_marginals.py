@@ -21,11 +21,10 @@ from kinfolk.models.layout import Layout
 from kinfolk.models.mixture.prepared import Prepared
 from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.certificate import check_certificate
-from kinfolk.privacy.charges import Charges
 from kinfolk.privacy.curator import Curator
 from kinfolk.privacy.sensitivity import paired_marginals, workload_weights
 from kinfolk.privacy.unit import Neighbours
-from kinfolk.privacy.view import PublicView
+from kinfolk.privacy.view import PublicView, Sensitivities
 from kinfolk.queries.counting import Counter, count
 from kinfolk.queries.orders import order_of, with_lower_orders
 from kinfolk.queries.workload import Workload
@@ -197,7 +196,7 @@ def test_groups_and_people_are_asked_together(tmp_path: Path) -> None:
     assert {at for pair in pairs for at in pair} <= set(bought.marginals)
     sets = len(bought.marginals) - len(pairs)
     assert sets < 0.7 * len(bought.marginals)
-    assert offer.charges.together(bought.marginals).l2_squared <= sets * 2 * 2520**2
+    assert offer.sensitivities.joint(bought.marginals).l2_squared <= sets * 2 * 2520**2
 
 
 def test_derived_attributes_cost_a_person_no_more_than_others(tmp_path: Path) -> None:
@@ -217,12 +216,12 @@ def test_derived_attributes_cost_a_person_no_more_than_others(tmp_path: Path) ->
             bought = list(allocate_budget(offer).values())
             noise[schema is derived] = max(one.sigma(offer) for one in bought)
             assert sum(one.rho for one in bought) == gate.guarantee.rho
-            twice = offer.charges.together(bought[0].marginals)
+            twice = offer.sensitivities.joint(bought[0].marginals)
             assert twice.l2_squared <= 2 * 2520**2 * len(bought[0].marginals)
     assert noise[True] < 1.5 * noise[False]
     # Unweighted, a marginal of people is charged for the largest group.
-    plain = Charges(SMALL.asks(Workload.of(derived)), IN_PLACE, Accounting.GAUSSIAN)
-    assert max(one.l2_squared for one in plain.alone) == 2 * 3**2
+    plain = Sensitivities(SMALL.asks(Workload.of(derived)), IN_PLACE, Accounting.GAUSSIAN)
+    assert max(one.l2_squared for one in plain.single) == 2 * 3**2
 
 
 def test_portions_keep_pairs_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

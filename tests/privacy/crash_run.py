@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from kinfolk.privacy import Gaussian, Guarantee, Ledger, Neighbours, OverspendError
-from kinfolk.privacy.sampler import discrete_gaussian
+from kinfolk.privacy.noise import discrete_gaussian
 
 STEPS = 10
 AFFORDABLE = 13

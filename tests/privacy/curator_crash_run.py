@@ -25,7 +25,7 @@ from kinfolk.privacy.certificate import certificate_of
 from kinfolk.privacy.curator import Curator
 from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.mechanisms import Mechanism
-from kinfolk.privacy.opendp_bridge import gaussian_measurement, noisy_max_measurement
+from kinfolk.privacy.noise import gaussian_measurement, noisy_max_measurement
 from kinfolk.privacy.unit import Neighbours
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.workload import Workload

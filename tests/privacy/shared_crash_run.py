@@ -14,7 +14,7 @@ from pathlib import Path
 
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy import Gaussian, Guarantee, Ledger, Neighbours, OverspendError
-from kinfolk.privacy.sampler import discrete_gaussian
+from kinfolk.privacy.noise import discrete_gaussian
 
 STEPS = 6
 REFUSED = 3

@@ -17,7 +17,6 @@ from kinfolk.privacy import (
     Gaussian,
     delta_from,
     epsilon_from,
-    gaussian_rho,
     rho_from,
     round_shares,
 )
@@ -126,9 +125,10 @@ def test_discrete_noise_keeps_what_gaussian_accounting_promises() -> None:
     for sigma, change, epsilon in CASES:
         square = sum(step**2 for step in change)
         exact = true_delta(sigma, change, epsilon)
-        rho = gaussian_rho(square, sigma, accounting=Accounting.GAUSSIAN)
+        noise = Gaussian(squared_sensitivity=square, sigma=sigma)
+        rho = noise.rho(Accounting.GAUSSIAN)
         assert exact <= delta_from(rho, epsilon, accounting=Accounting.GAUSSIAN)
-        naive = gaussian_rho(square, sigma)
+        naive = noise.rho()
         broken += exact > delta_from(naive, epsilon, accounting=Accounting.GAUSSIAN) * 1.001
     assert broken > 0
 

@@ -64,7 +64,7 @@ def test_a_marginal_costs_what_its_sensitivity_says(tmp_path: Path, neighbours: 
             if gate.remaining < rho / 8:
                 break
             bought = gate.measure([marginal], rho=rho / 8, step=f"measure {marginal}")
-            expected = gate.view.charges.of(marginal).l2_squared / (2 * bought.sigma**2)
+            expected = gate.view.sensitivities.of(marginal).l2_squared / (2 * bought.sigma**2)
             spend = gate.own.spends[-1]
             assert isinstance(spend.mechanism, Gaussian)
             assert float(spend.rho) == pytest.approx(expected)
@@ -76,21 +76,21 @@ def test_pairs_are_cheaper_together(tmp_path: Path) -> None:
     """What is asked of groups and of people alike; whatever is bought twice is paid for twice."""
     group, people = next(iter(paired_marginals(WORKLOAD)))
     with curator(tmp_path, weighted=True) as gate:
-        charges, rho = gate.view.charges, gate.guarantee.rho / 8
-        alone = charges.of(group).l2_squared + charges.of(people).l2_squared
-        both = charges.together([people, group]).l2_squared
+        bounds, rho = gate.view.sensitivities, gate.guarantee.rho / 8
+        alone = bounds.of(group).l2_squared + bounds.of(people).l2_squared
+        both = bounds.joint([people, group]).l2_squared
         assert both <= 2 * 2520**2 < 1.3 * both < alone
-        assert charges.together([group, people, group]).l2_squared == (
-            both + charges.of(group).l2_squared
+        assert bounds.joint([group, people, group]).l2_squared == (
+            both + bounds.of(group).l2_squared
         )
-        assert charges.together([people, people]).l2_squared == 2 * charges.of(people).l2_squared
+        assert bounds.joint([people, people]).l2_squared == 2 * bounds.of(people).l2_squared
         gate.measure([group, people], rho=rho, step="both")
         spend = gate.own.spends[-1]
         assert isinstance(spend.mechanism, Gaussian)
         assert spend.mechanism.squared_sensitivity == both
     (tmp_path / "person").mkdir()
     with curator(tmp_path / "person", neighbours=IN_PLACE) as gate:
-        assert gate.view.charges.together([group, people]).l2_squared == 4
+        assert gate.view.sensitivities.joint([group, people]).l2_squared == 4
 
 
 def test_noise_has_the_stated_scale(tmp_path: Path) -> None:
@@ -205,7 +205,7 @@ def test_exact_counts_are_never_for_sale(tmp_path: Path) -> None:
             for index, marginal in enumerate(WORKLOAD.marginals)
             if marginal.level == "group" and marginal.group == (0, 2)
         )
-        assert gate.view.charges.of(own).l2_squared == 1
+        assert gate.view.sensitivities.of(own).l2_squared == 1
         gate.measure([own], rho=gate.remaining / 2, step="own")
         assert gate.spent > 0
 

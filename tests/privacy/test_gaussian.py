@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import chi2_contingency
 
 from kinfolk.errors import KinfolkError
-from kinfolk.privacy import Gaussian, Randomness, gaussian, measure, opendp_bridge
+from kinfolk.privacy import Gaussian, Randomness, measure, noise
 
 Judge = Callable[[Sequence[int], float], bool]
 SOURCES = [Randomness(), Randomness(seed=11)]
@@ -49,20 +49,22 @@ def test_cells_are_independent() -> None:
 def test_planted_bug_half_the_noise(
     monkeypatch: pytest.MonkeyPatch, rejects_gaussian: Judge
 ) -> None:
-    right = gaussian.gaussian_measurement
-    monkeypatch.setattr(gaussian, "gaussian_measurement", lambda sigma: right(sigma / 2))
+    right = noise.gaussian_measurement
+    monkeypatch.setattr(noise, "gaussian_measurement", lambda sigma: right(sigma / 2))
     assert rejects_gaussian(_noise(4.0, Randomness()), 4.0)
 
 
 def test_planted_bug_one_draw_for_two_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = noise.gaussian_measurement
+
     def twice(sigma: float) -> Callable[[list[int]], list[int]]:
-        drawn = opendp_bridge.gaussian_measurement(sigma)
+        drawn = right(sigma)
         return lambda counts: [
             counts[place] + extra
             for place, extra in enumerate(np.repeat(drawn([0] * (len(counts) // 2)), 2).tolist())
         ]
 
-    monkeypatch.setattr(gaussian, "gaussian_measurement", twice)
+    monkeypatch.setattr(noise, "gaussian_measurement", twice)
     with pytest.raises(AssertionError):
         test_cells_are_independent()
 
@@ -103,7 +105,7 @@ def test_anything_but_a_vector_of_int64_is_refused(counts: np.ndarray) -> None:
 
 
 def test_without_opendp_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    opendp_bridge.opendp.cache_clear()
+    noise.opendp.cache_clear()
     monkeypatch.setitem(sys.modules, "opendp.prelude", None)
     with pytest.raises(KinfolkError, match="pip install 'kinfolk\\[curator\\]'"):
         _noise(3.0, Randomness(), 1)
@@ -112,7 +114,7 @@ def test_without_opendp_the_error_says_what_to_install(monkeypatch: pytest.Monke
 
 
 def test_an_old_opendp_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    opendp_bridge.opendp.cache_clear()
-    monkeypatch.setattr(opendp_bridge, "version", lambda _: "0.15.1")
+    noise.opendp.cache_clear()
+    monkeypatch.setattr(noise, "version", lambda _: "0.15.1")
     with pytest.raises(KinfolkError, match=r"opendp 0\.15\.1 is installed"):
-        opendp_bridge.opendp()
+        noise.opendp()

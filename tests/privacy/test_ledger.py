@@ -22,8 +22,8 @@ from kinfolk.privacy import (
     Ledger,
     OverspendError,
     Spend,
+    chain,
     create_ledger,
-    lock,
     read_account,
 )
 from kinfolk.privacy.chain import Head
@@ -260,7 +260,7 @@ def test_one_writer_at_a_time(path: Path, guarantee: Guarantee) -> None:
 def test_one_writer_at_a_time_without_posix_locks(
     path: Path, guarantee: Guarantee, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lock, "fcntl_or_none", None)
+    monkeypatch.setattr(chain, "fcntl_or_none", None)
     with (
         Ledger(path, guarantee),
         pytest.raises(KinfolkError, match=r"delete ledger.jsonl.lock"),
@@ -271,7 +271,7 @@ def test_one_writer_at_a_time_without_posix_locks(
 
 def test_another_process_is_kept_out(path: Path, guarantee: Guarantee) -> None:
     code = (
-        "import sys; from pathlib import Path; from kinfolk.privacy.lock import WriterLock; "
+        "import sys; from pathlib import Path; from kinfolk.privacy.chain import WriterLock; "
         "WriterLock(Path(sys.argv[1]))"
     )
     with Ledger(path, guarantee):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -14,14 +15,12 @@ from kinfolk.privacy import (
     Accounting,
     Exponential,
     Gaussian,
-    gaussian_rho,
     mechanism_from,
     rho_from,
     round_shares,
-    selection_rho,
 )
-from kinfolk.privacy.amounts import GRID, from_text, round_down, round_up, to_text
-from kinfolk.privacy.opendp_bridge import gaussian_measurement, noisy_max_measurement
+from kinfolk.privacy.accounting import AMOUNT_GRID, from_text, round_down, round_up, to_text
+from kinfolk.privacy.noise import gaussian_measurement, noisy_max_measurement
 
 budgets = st.fractions(Fraction(1, 10**8), 10)
 sensitivities = st.integers(1, 10**6) | st.fractions(Fraction(1, 100), 100)
@@ -35,8 +34,8 @@ def test_the_least_noise_that_a_budget_buys(
 ) -> None:
     noise = Gaussian.for_rho(rho, squared_sensitivity=sensitivity, accounting=accounting)
     assert noise.rho(accounting) <= rho
-    less = math.nextafter(noise.sigma, 0)
-    assert gaussian_rho(sensitivity, less, accounting=accounting) > round_down(rho)
+    less = replace(noise, sigma=math.nextafter(noise.sigma, 0))
+    assert less.rho(accounting) > round_down(rho)
 
 
 @settings(max_examples=150, deadline=None)
@@ -46,8 +45,8 @@ def test_the_sharpest_choice_that_a_budget_buys(
 ) -> None:
     choice = Exponential.for_rho(rho, sensitivity=sensitivity, accounting=accounting)
     assert choice.rho(accounting) <= rho
-    sharper = math.nextafter(choice.scale, 0)
-    assert selection_rho(sensitivity, sharper, accounting=accounting) > round_down(rho)
+    sharper = replace(choice, scale=math.nextafter(choice.scale, 0))
+    assert sharper.rho(accounting) > round_down(rho)
 
 
 @settings(max_examples=60, deadline=None)
@@ -119,10 +118,10 @@ def test_a_float_sensitivity_is_refused() -> None:
 @pytest.mark.parametrize("scale", [0.5, 3.0, 90.5])
 def test_opendp_charges_the_same(scale: float) -> None:
     assert gaussian_measurement(scale).map(math.sqrt(2)) == pytest.approx(
-        float(gaussian_rho(2, scale)), rel=1e-12
+        float(Gaussian(squared_sensitivity=2, sigma=scale).rho()), rel=1e-12
     )
     assert noisy_max_measurement(scale).map(3) == pytest.approx(
-        float(selection_rho(3, scale)), rel=1e-12
+        float(Exponential(sensitivity=3, scale=scale).rho()), rel=1e-12
     )
 
 
@@ -130,7 +129,7 @@ def test_opendp_charges_the_same(scale: float) -> None:
 def test_amounts_round_against_the_buyer_and_survive_text(value: Fraction) -> None:
     low, high = round_down(value), round_up(value)
     assert low <= value <= high
-    assert high - low <= Fraction(1, GRID)
+    assert high - low <= Fraction(1, AMOUNT_GRID)
     assert from_text(to_text(high)) == high
 
 

@@ -14,9 +14,9 @@ from kinfolk.datasets import load_schema
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy import Accounting, Gaussian, Guarantee, Neighbours, read_account
 from kinfolk.privacy.certificate import certificate_text, check_certificate
-from kinfolk.privacy.charges import Charges
 from kinfolk.privacy.curator import Curator
 from kinfolk.privacy.paper import shared_sensitivities, unprotected
+from kinfolk.privacy.view import Sensitivities
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
@@ -73,9 +73,9 @@ def test_derived_attributes_are_charged_as_if_they_stayed(tmp_path: Path) -> Non
     (tmp_path / "zcdp").mkdir()
     with curator(tmp_path) as paper, curator(tmp_path / "zcdp", accounting=Accounting.ZCDP) as ours:
         for position, marginal in enumerate(paper.workload.marginals):
-            assert paper.view.charges.of(position).single == 1
+            assert paper.view.sensitivities.of(position).single == 1
             touches = marginal.level == "individual" and 1 in marginal.group
-            assert ours.view.charges.of(position).single == (4 if touches else 1)
+            assert ours.view.sensitivities.of(position).single == (4 if touches else 1)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_derived_attributes_are_charged_as_if_they_stayed(tmp_path: Path) -> Non
 def test_delta_is_the_papers(levels: tuple[str, ...], delta: Fraction) -> None:
     """1/N_G, 1/N_I and M_c/N_I (four children), whichever is largest; N_G = 40, N_I = 100."""
     workload = Workload.of(load_schema("acs-rel"), k=1, levels=levels)
-    bounds = Charges(workload, IN_PLACE, PAPER).alone
+    bounds = Sensitivities(workload, IN_PLACE, PAPER).single
     shared = shared_sensitivities(workload, bounds, groups=40, people=100)
     totals = {"group": 40, "individual": 100, "relation": 100}
     assert shared == {level: delta * totals[level] for level in levels}
@@ -98,7 +98,7 @@ def test_delta_is_the_papers(levels: tuple[str, ...], delta: Fraction) -> None:
 
 def test_relations_have_the_papers_sensitivities() -> None:
     workload = Workload.of(load_schema("acs-rel"), k=2, levels=["relation"])
-    bounds = Charges(workload, IN_PLACE, PAPER).alone
+    bounds = Sensitivities(workload, IN_PLACE, PAPER).single
     found = {marginal.relation: 0 for marginal in workload.marginals}
     for marginal, bound in zip(workload.marginals, bounds, strict=True):
         found[marginal.relation] = max(found[marginal.relation], bound.single)
@@ -153,7 +153,7 @@ def test_only_derived_attributes_are_named(tmp_path: Path) -> None:
 def test_flat_data_has_nothing_else_to_protect(tmp_path: Path) -> None:
     with curator(tmp_path, schema=FLAT) as gate:
         assert unprotected(FLAT, PAPER) == ()
-        assert gate.view.charges.of(0).single == 1
+        assert gate.view.sensitivities.of(0).single == 1
 
 
 def test_our_own_accounting_says_nothing_of_this(tmp_path: Path) -> None:

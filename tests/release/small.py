@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from homes import HOMES, homes
+from kinfolk.release.synthesizer import Synthesizer
 from kinfolk.schema import Schema
-from kinfolk.synthesizer import Synthesizer
 
 FLAT = Schema.from_text("""
 individual:

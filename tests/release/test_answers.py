@@ -25,8 +25,8 @@ from kinfolk.queries.questions import Conditions, Question
 from kinfolk.queries.workload import Workload
 from kinfolk.release.answers import student
 from kinfolk.release.release import Release
+from kinfolk.release.synthesizer import Synthesizer
 from kinfolk.schema import Schema
-from kinfolk.synthesizer import Synthesizer
 from models.listed import tiny_schema
 from models.test_hpd import all_groups
 from release.small import FLAT, flat_people, synthesizer

@@ -16,7 +16,7 @@ from homes import HOMES, homes, written
 from kinfolk import KinfolkError, Schema, Synthesizer, load
 from kinfolk.cli.main import run
 from kinfolk.privacy import Gaussian
-from kinfolk.privacy.amounts import round_up, to_text
+from kinfolk.privacy.accounting import round_up, to_text
 from kinfolk.privacy.certificate import check_certificate
 from kinfolk.release.archive import read_archive, write_archive
 from kinfolk.release.verify import verify

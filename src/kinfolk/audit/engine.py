@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from kinfolk._io import quick_folder
 from kinfolk.audit.guess import Claim, judge
 from kinfolk.audit.result import AuditResult
 from kinfolk.audit.subjects import SUBJECTS, Kind
@@ -16,7 +17,6 @@ from kinfolk.audit.threads import one_thread
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.guarantee import Guarantee
-from kinfolk.privacy.scratch import quick_folder
 from kinfolk.privacy.unit import Neighbours, Wording
 from kinfolk.schema.findings import did_you_mean
 

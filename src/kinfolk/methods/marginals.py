@@ -42,7 +42,7 @@ from kinfolk.models.mixture.factors import Factors
 from kinfolk.models.mixture.prepared import Prepared
 from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.curator import Curator
-from kinfolk.privacy.mechanisms import sigma_for
+from kinfolk.privacy.mechanisms import Gaussian
 from kinfolk.privacy.sensitivity import moves_whole_groups
 from kinfolk.privacy.view import PublicView
 from kinfolk.queries.impossible import impossible_cells
@@ -154,7 +154,8 @@ class MeasurementGroup:
         """The standard deviation of the noise on a cell, in groups or people."""
         unit = int(view.weights[list(self.marginals)].max(axis=1).min())
         squares = _squares(view, self.marginals)
-        return sigma_for(self.rho, squared_sensitivity=squares, accounting=view.accounting) / unit
+        noise = Gaussian.for_rho(self.rho, squared_sensitivity=squares, accounting=view.accounting)
+        return noise.sigma / unit
 
 
 def allocate_budget(view: PublicView) -> dict[str, MeasurementGroup]:
@@ -193,7 +194,7 @@ def _whole(view: PublicView, marginal: int) -> bool:
 
 def _squares(view: PublicView, marginals: Sequence[int]) -> int:
     """By how much these marginals are charged together: the squared L2 sensitivity."""
-    return view.charges.together(marginals).l2_squared
+    return view.sensitivities.joint(marginals).l2_squared
 
 
 def _related(marginal: Marginal) -> bool:

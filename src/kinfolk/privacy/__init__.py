@@ -12,7 +12,6 @@ from kinfolk.privacy.account import (
     read_account,
 )
 from kinfolk.privacy.accounting import Accounting, delta_from, epsilon_from, rho_from
-from kinfolk.privacy.gaussian import measure
 from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.ledger import Ledger, create_ledger
 from kinfolk.privacy.mechanisms import (
@@ -20,14 +19,10 @@ from kinfolk.privacy.mechanisms import (
     Gaussian,
     Mechanism,
     RoundShares,
-    gaussian_rho,
     mechanism_from,
     round_shares,
-    selection_rho,
-    selection_scale_for,
-    sigma_for,
 )
-from kinfolk.privacy.randomness import Randomness
+from kinfolk.privacy.noise import Randomness, measure
 from kinfolk.privacy.selection import select
 from kinfolk.privacy.unit import Neighbours, Unit
 
@@ -50,14 +45,10 @@ __all__ = [
     "create_ledger",
     "delta_from",
     "epsilon_from",
-    "gaussian_rho",
     "measure",
     "mechanism_from",
     "read_account",
     "rho_from",
     "round_shares",
     "select",
-    "selection_rho",
-    "selection_scale_for",
-    "sigma_for",
 ]

@@ -7,13 +7,13 @@ be written that would be refused when it is read.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from kinfolk.errors import KinfolkError
-from kinfolk.privacy.amounts import from_text
+from kinfolk.privacy.accounting import from_text
 from kinfolk.privacy.chain import read_chain, torn_spend
 from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.mechanisms import Mechanism, mechanism_from
@@ -52,29 +52,27 @@ class OverspendError(KinfolkError):
     """The budget does not allow it; nothing was debited and no data may be touched."""
 
 
+@dataclass(kw_only=True, eq=False)
 class Allotment:
     """What one release may draw from the budget, and has drawn."""
 
-    def __init__(
-        self, *, number: int, guarantee: Guarantee, private: bool, run: Mapping[str, Any]
-    ) -> None:
-        self.number = number
-        """Its place among the releases: 1, 2, 3, ..."""
-        self.guarantee = guarantee
-        """What this release promises, and the part of the budget that keeps it."""
-        self.private = private
-        """False if any of the noise comes from a seed: then nothing is promised at all."""
-        self.run = dict(run)
-        """What identifies the run (schema, method, settings), as JSON; nothing private."""
-        self.spends: list[Spend] = []
-        self.releases: dict[str, Released] = {}
-        """By the key of the step."""
-        self.torn = Fraction(0)
-        """What half-written lines may have spent: counted, as nobody knows that it was not."""
-        self.spent = Fraction(0)
-        """Everything debited, released or not, and everything torn."""
-        self.closed = False
-        """Whether the release is finished, and gives back what it did not spend."""
+    number: int
+    """Its place among the releases: 1, 2, 3, ..."""
+    guarantee: Guarantee
+    """What this release promises, and the part of the budget that keeps it."""
+    private: bool
+    """False if any of the noise comes from a seed: then nothing is promised at all."""
+    run: Mapping[str, Any]
+    """What identifies the run (schema, method, settings), as JSON; nothing private."""
+    spends: list[Spend] = field(default_factory=list, init=False)
+    releases: dict[str, Released] = field(default_factory=dict, init=False)
+    """By the key of the step."""
+    torn: Fraction = field(default=Fraction(0), init=False)
+    """What half-written lines may have spent: counted, as nobody knows that it was not."""
+    spent: Fraction = field(default=Fraction(0), init=False)
+    """Everything debited, released or not, and everything torn."""
+    closed: bool = field(default=False, init=False)
+    """Whether the release is finished, and gives back what it did not spend."""
 
     @property
     def remaining(self) -> Fraction:
@@ -140,34 +138,32 @@ class Allotment:
         self.spent += rho
 
 
+@dataclass(kw_only=True, eq=False)
 class Account:
     """The sum of a ledger's lines.
 
     >>> from kinfolk.privacy.unit import Neighbours
     >>> total = Guarantee.of(neighbours=Neighbours.ADD_REMOVE, epsilon=1.0, delta=1e-9)
-    >>> account = Account(total, identity="1f", key="2e", shared=True, private=True)
+    >>> account = Account(total=total, identity="1f", key="2e", shared=True, private=True)
     >>> float(account.spent), account.remaining == total.rho
     (0.0, True)
     """
 
-    def __init__(
-        self, total: Guarantee, *, identity: str, key: str, shared: bool, private: bool
-    ) -> None:
-        self.total = total
-        """What all releases together promise."""
-        self.identity = identity
-        """Tells this ledger from any other, and from no copy of it."""
-        self.key = key
-        """Of the digest by which the ledger knows its data; it never leaves the ledger."""
-        self.shared = shared
-        """Whether several releases may draw on it."""
-        self.private = private
-        """False if the ledger is one of seeded noise."""
-        self.data: str | None = None
-        """The keyed digest of the data that the ledger is for; None until a release has begun."""
-        self.allotments: list[Allotment] = []
-        self.active: Allotment | None = None
-        """The release that wrote last."""
+    total: Guarantee
+    """What all releases together promise."""
+    identity: str
+    """Tells this ledger from any other, and from no copy of it."""
+    key: str = field(repr=False)
+    """Of the digest by which the ledger knows its data; it never leaves the ledger."""
+    shared: bool
+    """Whether several releases may draw on it."""
+    private: bool
+    """False if the ledger is one of seeded noise."""
+    data: str | None = field(default=None, init=False)
+    """The keyed digest of the data that the ledger is for; None until a release has begun."""
+    allotments: list[Allotment] = field(default_factory=list, init=False)
+    active: Allotment | None = field(default=None, init=False)
+    """The release that wrote last."""
 
     @property
     def last(self) -> Allotment:
@@ -301,7 +297,7 @@ def _begun(entry: Mapping[str, Any]) -> Account:
     if entry["kind"] != "header" or entry["format"] != FORMAT:
         raise KinfolkError(f"it should be the header of a {FORMAT}.")
     return Account(
-        Guarantee.from_description(entry["guarantee"]),
+        total=Guarantee.from_description(entry["guarantee"]),
         identity=str(entry["id"]),
         key=str(entry["key"]),
         shared=entry["shared"] is True,
@@ -323,7 +319,7 @@ def _apply(account: Account, entry: Mapping[str, Any]) -> None:
                     number=entry["release"],
                     guarantee=Guarantee.from_description(entry["guarantee"]),
                     private=entry["private"] is True,
-                    run=entry["run"],
+                    run=dict(entry["run"]),
                 )
             )
             return

@@ -25,6 +25,12 @@ s^2, but for factors within 1 +- 1e-33 in every cell (by Poisson summation, the 
 varies with y by 2 exp(-8 pi^2) < 1.1e-34 of itself). So a discrete Gaussian costs what a continuous
 one of variance s^2 - 4 does; the factors disappear in the margin below.
 
+Amounts of rho are exact. A budget is compared with a sum of spends. In floating point that sum may
+round down (an overspend nobody sees) or up (a refusal nobody understands), so an amount is a
+fraction on one fixed grid of multiples of 2**-96: additions are exact, and a thousand different
+spends do not grow a thousand different denominators. What is charged is rounded up to the grid,
+what is granted is rounded down.
+
 Nothing here needs opendp, so that anybody can check a certificate.
 """
 
@@ -37,7 +43,6 @@ from enum import StrEnum
 from fractions import Fraction
 
 from kinfolk.errors import KinfolkError
-from kinfolk.privacy.amounts import round_down
 
 # Always by its methods: operators on Decimals round to whatever context the caller has set.
 _EXACT = Context(prec=60, rounding=ROUND_HALF_EVEN, Emin=-999_999, Emax=999_999)
@@ -45,6 +50,8 @@ _EXACT = Context(prec=60, rounding=ROUND_HALF_EVEN, Emin=-999_999, Emax=999_999)
 _MARGIN = Fraction(1, 10**12)
 _ROUNDING = 1e-12
 _LOG_ALPHA_RANGE = (-100.0, 100.0)
+AMOUNT_GRID = 2**96
+"""Amounts are multiples of 1 / AMOUNT_GRID, about 1.3e-29."""
 
 
 class Accounting(StrEnum):
@@ -259,3 +266,57 @@ def _is_number(value: object) -> bool:
 def _check_rho(rho: Fraction | float) -> None:
     if not math.isfinite(rho) or rho < 0:
         raise KinfolkError(f"rho is {rho!r}. It must be a number that is not negative.")
+
+
+def round_up(value: float | Fraction) -> Fraction:
+    """The smallest amount that is at least `value`: for what is charged.
+
+    >>> round_up(Fraction(1, 3)) > Fraction(1, 3)
+    True
+    >>> round_up(0.25)
+    Fraction(1, 4)
+    """
+    scaled = Fraction(value) * AMOUNT_GRID
+    return Fraction(-(-scaled.numerator // scaled.denominator), AMOUNT_GRID)
+
+
+def round_down(value: float | Fraction) -> Fraction:
+    """The largest amount that is at most `value`: for what is granted.
+
+    >>> 3 * round_down(Fraction(1, 3)) <= 1
+    True
+    """
+    scaled = Fraction(value) * AMOUNT_GRID
+    return Fraction(scaled.numerator // scaled.denominator, AMOUNT_GRID)
+
+
+def to_text(amount: Fraction) -> str:
+    """The amount as text that loses nothing.
+
+    >>> to_text(Fraction(1, 4))
+    '1/4'
+    """
+    return f"{amount.numerator}/{amount.denominator}"
+
+
+def from_text(text: object) -> Fraction:
+    """The amount that `to_text` wrote.
+
+    >>> from_text("1/4")
+    Fraction(1, 4)
+    """
+    if isinstance(text, str):
+        numerator, slash, denominator = text.partition("/")
+        if slash and _is_digits(numerator) and _is_digits(denominator) and int(denominator):
+            amount = Fraction(int(numerator), int(denominator))
+            if amount == round_down(amount):
+                return amount
+    raise KinfolkError(
+        f"{text!r} is not an exact amount of rho. "
+        "Write numerator/denominator, as kinfolk does, with a denominator that divides 2**96."
+    )
+
+
+def _is_digits(text: str) -> bool:
+    """ASCII digits only, few enough that converting them cannot be made to take long."""
+    return 0 < len(text) <= 200 and text.isascii() and text.isdigit()

@@ -22,8 +22,7 @@ from kinfolk.errors import KinfolkError
 from kinfolk.notebook import show
 from kinfolk.privacy import recheck
 from kinfolk.privacy.account import Account, Allotment, account_from
-from kinfolk.privacy.accounting import Accounting
-from kinfolk.privacy.amounts import to_text
+from kinfolk.privacy.accounting import Accounting, to_text
 from kinfolk.privacy.chain import Head, read_chain
 from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.paper import unprotected

@@ -25,12 +25,10 @@ from kinfolk.data.tables import TableLike
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy.account import Account, Allotment, Released
 from kinfolk.privacy.chain import Head
-from kinfolk.privacy.gaussian import measure
 from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.ledger import Ledger
 from kinfolk.privacy.mechanisms import Exponential, Gaussian
-from kinfolk.privacy.opendp_bridge import opendp
-from kinfolk.privacy.randomness import Randomness
+from kinfolk.privacy.noise import Randomness, measure, opendp
 from kinfolk.privacy.selection import select
 from kinfolk.privacy.sensitivity import workload_weights
 from kinfolk.privacy.view import GROUPS, PEOPLE, TOTALS, PublicView, Purchase, public_totals

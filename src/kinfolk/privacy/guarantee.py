@@ -9,8 +9,7 @@ from typing import Any
 
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy import recheck
-from kinfolk.privacy.accounting import Accounting, check_promise, rho_from
-from kinfolk.privacy.amounts import from_text, to_text
+from kinfolk.privacy.accounting import Accounting, check_promise, from_text, rho_from, to_text
 from kinfolk.privacy.unit import Neighbours, Unit
 
 LARGE_EPSILON = 10.0

@@ -32,10 +32,9 @@ import numpy as np
 from kinfolk._io import write_at, write_whole
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy.account import FORMAT, Account, Allotment, Released, Spend, account_from
-from kinfolk.privacy.amounts import to_text
-from kinfolk.privacy.chain import START, Head, read_chain, seal
+from kinfolk.privacy.accounting import to_text
+from kinfolk.privacy.chain import START, Head, WriterLock, read_chain, seal
 from kinfolk.privacy.guarantee import Guarantee
-from kinfolk.privacy.lock import WriterLock
 from kinfolk.privacy.mechanisms import Mechanism
 
 NUMBER = 21

@@ -18,81 +18,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from kinfolk.errors import KinfolkError
-from kinfolk.privacy.accounting import Accounting
-from kinfolk.privacy.amounts import round_down, round_up
+from kinfolk.privacy.accounting import Accounting, round_down, round_up
 
 GRID = 4
 """Of the variance of a discrete Gaussian, so much does not count under `gaussian` accounting: it
 hides that the noise is on a grid of whole numbers (`privacy.accounting` says how)."""
-
-
-def gaussian_rho(
-    squared_sensitivity: int | Fraction, sigma: float, *, accounting: Accounting = Accounting.ZCDP
-) -> Fraction:
-    """The cost of Gaussian noise: sensitivity^2 / (2 sigma^2), rounded up to an exact amount.
-
-    Under `gaussian` accounting, 4 of the variance do not count.
-
-    >>> gaussian_rho(2, 4.0), gaussian_rho(2, 6.0, accounting=Accounting.GAUSSIAN)
-    (Fraction(1, 16), Fraction(1, 32))
-    """
-    square = _positive(squared_sensitivity, "squared_sensitivity")
-    variance = _scale(sigma, "sigma") ** 2 - _grid(accounting)
-    if variance <= 0:
-        raise KinfolkError(
-            f"sigma is {sigma!r}. Under gaussian accounting it must be above {GRID**0.5:g}; zcdp "
-            "accounting has no such limit."
-        )
-    return round_up(square / (2 * variance))
-
-
-def sigma_for(
-    rho: Fraction | float,
-    *,
-    squared_sensitivity: int | Fraction,
-    accounting: Accounting = Accounting.ZCDP,
-) -> float:
-    """The smallest sigma whose exact cost is at most rho.
-
-    >>> sigma_for(Fraction(1, 16), squared_sensitivity=2)
-    4.0
-    """
-    square = _positive(squared_sensitivity, "squared_sensitivity")
-    return _smallest_scale(square / 2, rho, free=_grid(accounting))
-
-
-def _grid(accounting: Accounting) -> int:
-    return GRID if accounting is Accounting.GAUSSIAN else 0
-
-
-def selection_rho(
-    sensitivity: int | Fraction, scale: float, *, accounting: Accounting = Accounting.ZCDP
-) -> Fraction:
-    """The cost of choosing with P ~ exp(score / scale), rounded up to an exact amount.
-
-    With eps = 2 sensitivity / scale, the choice is eps-bounded-range, which costs eps^2 / 8 (Cesar
-    and Rogers, 2020). The paper charges eps^2 / 2, as for any eps-DP mechanism.
-
-    >>> selection_rho(1, 4.0), selection_rho(1, 4.0, accounting=Accounting.PAPER)
-    (Fraction(1, 32), Fraction(1, 8))
-    """
-    eps = 2 * _positive(sensitivity, "sensitivity") / _scale(scale, "scale")
-    return round_up(eps**2 * selection_factor(accounting))
-
-
-def selection_scale_for(
-    rho: Fraction | float,
-    *,
-    sensitivity: int | Fraction,
-    accounting: Accounting = Accounting.ZCDP,
-) -> float:
-    """The smallest scale whose exact cost is at most rho.
-
-    >>> selection_scale_for(Fraction(1, 32), sensitivity=1)
-    4.0
-    """
-    eps_times_scale = 2 * _positive(sensitivity, "sensitivity")
-    return _smallest_scale(eps_times_scale**2 * selection_factor(accounting), rho)
 
 
 def selection_factor(accounting: Accounting) -> Fraction:
@@ -129,7 +59,7 @@ class Gaussian:
 
     def __post_init__(self) -> None:
         _positive(self.squared_sensitivity, "squared_sensitivity")
-        _scale(self.sigma, "sigma")
+        _check_scale(self.sigma, "sigma")
 
     @classmethod
     def for_rho(
@@ -140,12 +70,25 @@ class Gaussian:
         accounting: Accounting = Accounting.ZCDP,
     ) -> Gaussian:
         """The least noise that costs at most rho."""
-        sigma = sigma_for(rho, squared_sensitivity=squared_sensitivity, accounting=accounting)
+        square = _positive(squared_sensitivity, "squared_sensitivity")
+        sigma = _smallest_scale(square / 2, rho, free=_grid(accounting))
         return cls(squared_sensitivity=squared_sensitivity, sigma=sigma)
 
     def rho(self, accounting: Accounting = Accounting.ZCDP) -> Fraction:
-        """The exact cost."""
-        return gaussian_rho(self.squared_sensitivity, self.sigma, accounting=accounting)
+        """The cost: sensitivity^2 / (2 sigma^2), rounded up to an exact amount.
+
+        Under `gaussian` accounting, 4 of the variance do not count.
+
+        >>> Gaussian(squared_sensitivity=2, sigma=6.0).rho(Accounting.GAUSSIAN)
+        Fraction(1, 32)
+        """
+        variance = Fraction(self.sigma) ** 2 - _grid(accounting)
+        if variance <= 0:
+            raise KinfolkError(
+                f"sigma is {self.sigma!r}. Under gaussian accounting it must be above "
+                f"{GRID**0.5:g}; zcdp accounting has no such limit."
+            )
+        return round_up(self.squared_sensitivity / (2 * variance))
 
     @property
     def noise(self) -> float:
@@ -180,7 +123,7 @@ class Exponential:
 
     def __post_init__(self) -> None:
         _positive(self.sensitivity, "sensitivity")
-        _scale(self.scale, "scale")
+        _check_scale(self.scale, "scale")
 
     @classmethod
     def for_rho(
@@ -191,12 +134,21 @@ class Exponential:
         accounting: Accounting = Accounting.ZCDP,
     ) -> Exponential:
         """The sharpest choice that costs at most rho."""
-        scale = selection_scale_for(rho, sensitivity=sensitivity, accounting=accounting)
+        eps_times_scale = 2 * _positive(sensitivity, "sensitivity")
+        scale = _smallest_scale(eps_times_scale**2 * selection_factor(accounting), rho)
         return cls(sensitivity=sensitivity, scale=scale)
 
     def rho(self, accounting: Accounting = Accounting.ZCDP) -> Fraction:
-        """The exact cost."""
-        return selection_rho(self.sensitivity, self.scale, accounting=accounting)
+        """The cost, rounded up to an exact amount.
+
+        With eps = 2 sensitivity / scale, the choice is eps-bounded-range, which costs eps^2 / 8
+        (Cesar and Rogers, 2020). The paper charges eps^2 / 2, as for any eps-DP mechanism.
+
+        >>> Exponential(sensitivity=1, scale=4.0).rho(Accounting.PAPER)
+        Fraction(1, 8)
+        """
+        eps = 2 * self.sensitivity / Fraction(self.scale)
+        return round_up(eps**2 * selection_factor(accounting))
 
     @property
     def noise(self) -> float:
@@ -293,6 +245,10 @@ def _smallest_scale(numerator: Fraction, rho: Fraction | float, *, free: int = 0
     return scale
 
 
+def _grid(accounting: Accounting) -> int:
+    return GRID if accounting is Accounting.GAUSSIAN else 0
+
+
 def _positive(value: int | Fraction, name: str) -> Fraction:
     if not isinstance(value, int | Fraction) or isinstance(value, bool) or value <= 0:
         raise KinfolkError(
@@ -302,14 +258,13 @@ def _positive(value: int | Fraction, name: str) -> Fraction:
     return Fraction(value)
 
 
-def _scale(value: float, name: str) -> Fraction:
+def _check_scale(value: float, name: str) -> None:
     # Beyond these bounds int64 noise makes no sense, and a float's square may leave its range.
     if not isinstance(value, float) or not 2.0**-40 <= value <= 2.0**56:
         raise KinfolkError(
             f"{name} is {value!r}. Give a float between 2**-40 and 2**56 counts: "
             "more noise would not fit the 64-bit integers it is added to."
         )
-    return Fraction(value)
 
 
 def _fraction(text: str) -> Fraction:

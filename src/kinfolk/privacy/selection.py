@@ -36,10 +36,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinfolk.errors import KinfolkError
-from kinfolk.privacy.gaussian import check_integers
 from kinfolk.privacy.mechanisms import Exponential
-from kinfolk.privacy.opendp_bridge import noisy_max_measurement
-from kinfolk.privacy.randomness import Randomness
+from kinfolk.privacy.noise import Randomness, check_integers, noisy_max_measurement
 
 NOISY_MAX_LIMIT = 4096
 """Up to so many candidates go through opendp's noisy maximum."""

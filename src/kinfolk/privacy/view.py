@@ -6,6 +6,7 @@ and whoever checks a certificate prices every step again from the schema.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -17,11 +18,17 @@ import numpy.typing as npt
 
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy.accounting import Accounting
-from kinfolk.privacy.charges import Charges
 from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.mechanisms import Exponential, Gaussian, Mechanism
-from kinfolk.privacy.paper import shared_sensitivities
-from kinfolk.privacy.sensitivity import WEIGHT_SCALE, workload_weights
+from kinfolk.privacy.paper import charged_workload, shared_sensitivities
+from kinfolk.privacy.sensitivity import (
+    WEIGHT_SCALE,
+    Sensitivity,
+    paired_sensitivities,
+    total_sensitivity,
+    workload_sensitivities,
+    workload_weights,
+)
 from kinfolk.privacy.unit import Neighbours, Unit, dropped
 from kinfolk.queries.naming import describe_marginal, marginal_from
 from kinfolk.queries.workload import Marginal, Workload
@@ -45,6 +52,58 @@ class Purchase:
     """What it touches, in the words of the schema: JSON."""
 
 
+class Sensitivities:
+    """By how much one unit can change a workload's marginals, singly and jointly: public.
+
+    Purchases are priced by them. Where the unit leaves a marginal untouched (a household's own
+    attributes under `person`), it is charged as if one count could change: exact counts are not for
+    sale at any price.
+    """
+
+    def __init__(
+        self,
+        workload: Workload,
+        neighbours: Neighbours,
+        accounting: Accounting,
+        *,
+        weights: npt.NDArray[np.int64] | None = None,
+    ) -> None:
+        """`weights` is what a group of each size adds, (marginals, sizes + 1)."""
+        charged = charged_workload(workload, accounting)
+        every = workload_sensitivities(charged, neighbours, weights=weights)
+        one = [1] * len(every) if weights is None else weights.max(axis=1).tolist()
+        self.single = tuple(
+            Sensitivity(
+                single=max(bound.single, count),
+                l1=max(bound.l1, count),
+                l2_squared=max(bound.l2_squared, count**2),
+            )
+            for bound, count in zip(every, one, strict=True)
+        )
+        """Marginal by marginal."""
+        self._pairs = paired_sensitivities(charged, neighbours, weights=weights)
+
+    def of(self, marginal: int) -> Sensitivity:
+        """How much one unit can change a marginal, by its position in the workload."""
+        # A negative position would take the cells of one marginal at the price of another.
+        if not 0 <= marginal < len(self.single):
+            raise KinfolkError(
+                f"marginal {marginal}: there are marginals 0 to {len(self.single) - 1}. "
+                "Use one of them."
+            )
+        return self.single[marginal]
+
+    def joint(self, marginals: Sequence[int]) -> Sensitivity:
+        """How much one unit can change several marginals: their sum, but for pairs."""
+        left = Counter(marginals)
+        parts: list[Sensitivity] = []
+        for pair, both in self._pairs.items():
+            times = min(left[at] for at in pair)
+            parts += [both] * times
+            left.subtract(dict.fromkeys(pair, times))
+        return total_sensitivity([*parts, *(self.of(marginal) for marginal in left.elements())])
+
+
 @dataclass(frozen=True, kw_only=True)
 class PublicView:
     """Everything about a curator that is public before it sells anything.
@@ -63,8 +122,8 @@ class PublicView:
     """What is promised, and the budget."""
     weights: Ints
     """(marginals, sizes + 1) what a group of each size adds: from the schema alone."""
-    charges: Charges
-    """By how much each marginal is charged, alone and with others."""
+    sensitivities: Sensitivities
+    """What each marginal is priced by, singly and jointly with others."""
     groups: int | None = None
     """N_G, where it is public, once it was bought, or as it is assumed."""
     people: int | None = None
@@ -95,8 +154,10 @@ class PublicView:
     @classmethod
     def weighted(cls, workload: Workload, guarantee: Guarantee, weights: Ints) -> PublicView:
         """The view of counts with these weights, before anything is known of the totals."""
-        charges = Charges(workload, guarantee.neighbours, guarantee.accounting, weights=weights)
-        return cls(workload=workload, guarantee=guarantee, weights=weights, charges=charges)
+        bounds = Sensitivities(
+            workload, guarantee.neighbours, guarantee.accounting, weights=weights
+        )
+        return cls(workload=workload, guarantee=guarantee, weights=weights, sensitivities=bounds)
 
     @property
     def rho(self) -> Fraction:
@@ -140,7 +201,7 @@ class PublicView:
 
     def measure(self, marginals: Sequence[int], *, rho: Fraction | float) -> Purchase:
         """Whole marginals, with one noise for all of them."""
-        squares = self.charges.together(marginals).l2_squared
+        squares = self.sensitivities.joint(marginals).l2_squared
         return Purchase(mechanism=self._gaussian(rho, squares), bought=self._named(marginals))
 
     def measure_query(self, query: int, *, rho: Fraction | float) -> Purchase:
@@ -168,7 +229,7 @@ class PublicView:
         """One of all queries, by how far off it is, times its level's multiplier."""
         factors = self.factors(multipliers)
         sensitivity = max(
-            int(factor) * self.charges.of(marginal).single
+            int(factor) * self.sensitivities.of(marginal).single
             for marginal, factor in enumerate(factors)
         )
         choice = Exponential.for_rho(rho, sensitivity=sensitivity, accounting=self.accounting)
@@ -239,7 +300,7 @@ class PublicView:
 
     def _single(self, marginal: int) -> Fraction:
         level = self.workload.marginals[marginal].level
-        return self._shared.get(level, Fraction(self.charges.of(marginal).single))
+        return self._shared.get(level, Fraction(self.sensitivities.of(marginal).single))
 
     @cached_property
     def _shared(self) -> Mapping[str, Fraction]:
@@ -248,7 +309,7 @@ class PublicView:
         if self.groups is None or self.people is None:
             raise KinfolkError("the paper's accounting needs the numbers of groups and people.")
         return shared_sensitivities(
-            self.workload, self.charges.alone, groups=self.groups, people=self.people
+            self.workload, self.sensitivities.single, groups=self.groups, people=self.people
         )
 
     def _gaussian(self, rho: Fraction | float, squares: int | Fraction) -> Gaussian:

@@ -8,6 +8,7 @@ believed, as far as possible by rules that know only what `write_archive` writes
 from __future__ import annotations
 
 import errno
+import hashlib
 import io
 import json
 import math
@@ -24,6 +25,8 @@ import numpy.typing as npt
 
 from kinfolk._io import new_file
 from kinfolk.errors import KinfolkError
+from kinfolk.privacy.curator import schema_digest
+from kinfolk.schema import Schema
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
@@ -50,6 +53,7 @@ _LAYOUT = re.compile(
 """How NumPy describes an array in rows: the same in all its versions."""
 
 _DATE = (1980, 1, 1, 0, 0, 0)
+_PIECE = 2**20
 _LOCAL = 30
 """Bytes before an entry's name; its content follows the name."""
 
@@ -222,3 +226,24 @@ def _unpacked(name: str, content: bytes) -> npt.NDArray[Any]:
 def _short(error: BaseException) -> str:
     text = str(error).split("\n")[0] or type(error).__name__
     return text if len(text) <= 120 else f"{text[:117]}..."
+
+
+def model_digest(schema: Schema, groups: int, arrays: Mapping[str, npt.NDArray[Any]]) -> str:
+    """What tells a model from any other."""
+    found = hashlib.sha256(schema_digest(schema).encode())
+    found.update(f"/{groups}".encode())
+    for name in sorted(arrays):
+        array = arrays[name]
+        plain = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+        found.update(f"/{name}/{plain.dtype.str}/{plain.shape}/".encode())
+        found.update(plain.tobytes())
+    return found.hexdigest()
+
+
+def file_digest(path: Path) -> str:
+    """What tells a file from any other."""
+    found = hashlib.sha256()
+    with path.open("rb") as file:
+        while piece := file.read(_PIECE):
+            found.update(piece)
+    return found.hexdigest()

@@ -14,8 +14,7 @@ from kinfolk.models.base import Model
 from kinfolk.models.registry import KINDS
 from kinfolk.privacy.certificate import FORMAT as CERTIFICATE
 from kinfolk.privacy.certificate import Certificate
-from kinfolk.release.archive import read_archive, write_archive
-from kinfolk.release.digests import model_digest
+from kinfolk.release.archive import model_digest, read_archive, write_archive
 from kinfolk.release.release import PROBABILITIES, Release
 from kinfolk.release.tables import types_from_json, types_to_json
 from kinfolk.release.verify import settled_groups, verify

@@ -7,17 +7,17 @@ import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from kinfolk.data.frames import frame_kind
 from kinfolk.data.tables import TableLike
 from kinfolk.errors import KinfolkError
-from kinfolk.methods.method import Method, NothingLearntError, Progress, Training, silent
-from kinfolk.privacy.account import Account, Allotment, OverspendError, read_account
+from kinfolk.methods.method import Method, NothingLearntError, Progress, silent
+from kinfolk.methods.run import Ending, run
+from kinfolk.privacy.account import Account, read_account
 from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.certificate import (
     certificate_of,
@@ -27,11 +27,10 @@ from kinfolk.privacy.certificate import (
 )
 from kinfolk.privacy.curator import Curator
 from kinfolk.privacy.guarantee import Guarantee
-from kinfolk.privacy.opendp_bridge import opendp
+from kinfolk.privacy.noise import opendp
 from kinfolk.privacy.unit import Neighbours, Unit
 from kinfolk.queries.workload import Workload
-from kinfolk.release.digests import model_digest
-from kinfolk.release.interrupts import patient_interrupts
+from kinfolk.release.archive import model_digest
 from kinfolk.release.release import PROBABILITIES, Release, checked_seed
 from kinfolk.release.tables import column_types
 from kinfolk.release.verify import verify_plan
@@ -40,11 +39,6 @@ from kinfolk.schema.words import singular
 
 SEED = "modelling_seed"
 """Under this name a run's terms keep the seed of what comes after the noise: it is public."""
-ENOUGH = Fraction(1, 2)
-"""Of the budget: a release that has learnt from less says that it is not what was planned."""
-
-
-Ending = Literal["complete", "interrupted", "short"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +102,7 @@ def fit(
     began = ledger.exists()
     if began and beside is not None and beside.exists():
         _check_beside(ledger, beside)
-    run = _run(method, guarantee, checked_seed(seed), ledger, resume=resume)
+    identity = _identity(method, guarantee, checked_seed(seed), ledger, resume=resume)
     progress("counting", 0, 1)
     start = time.perf_counter()
     curator = Curator.of_tables(
@@ -118,7 +112,7 @@ def fit(
         ledger=ledger,
         seed=seed,
         size_weighted=method.size_weighted,
-        run=run,
+        run=identity,
         resume=resume,
         bind=not passing,
     )
@@ -129,8 +123,9 @@ def fit(
         with curator:
             try:
                 verify_plan(curator, method)
-                training, ending = _train(curator, method, run[SEED], progress)
-                model = training.model()
+                rng = np.random.default_rng([identity[SEED], 0])
+                done = run(curator, method, rng=rng, progress=progress, keep=True)
+                ending, model = done.ending, done.training.model()
             except BaseException:
                 # What a run that has bought nothing was to have is there for others again.
                 if not curator.spent:
@@ -151,7 +146,7 @@ def fit(
         if not began and not read_account(ledger).spent:
             _remove(ledger)
         raise
-    extra = training.extra()
+    extra = done.training.extra()
     digest = model_digest(schema, groups, {PROBABILITIES: model.probabilities, **extra})
     certificate = certificate_of(account, own, schema, head=head, release={"model": digest})
     release = Release(
@@ -159,7 +154,7 @@ def fit(
         certificate=certificate,
         groups=groups,
         method=method.name,
-        settings=run["settings"],
+        settings=identity["settings"],
         types=column_types(schema, tables),
         frames=frame_kind(tables[schema.individual.table]),
         extra=extra,
@@ -167,7 +162,7 @@ def fit(
     return Fitted(
         release=release,
         ending=ending,
-        learnt=float(_learnt(own) / guarantee.rho),
+        learnt=float(done.learnt / guarantee.rho),
         counting_seconds=counted - start,
         fitting_seconds=time.perf_counter() - counted,
     )
@@ -214,49 +209,6 @@ def parse_unit(schema: Schema, text: str) -> Unit:
     return Unit.parse(text, individual_table=names[0])
 
 
-def _train(
-    curator: Curator, method: Method, seed: int, progress: Progress
-) -> tuple[Training, Ending]:
-    """The method when it is done, and how it ended."""
-    training = method.start(curator, rng=np.random.default_rng([seed, 0]))
-    last: tuple[int, int] = (0, 0)
-    ending: Ending = "complete"
-    with patient_interrupts(lambda: progress("stopping", *last)) as check:
-
-        def tell(doing: str, done: int, total: int) -> None:
-            nonlocal last
-            last = (done, total)
-            progress(doing, done, total)
-            check()
-
-        try:
-            training.run(tell)
-        except KeyboardInterrupt:
-            ending = "interrupted"
-        except OverspendError as error:
-            # Debits that were lost in a crash stay spent. A method that overspends without such a
-            # reason has a bug.
-            if not curator.own.unreleased and not curator.own.torn:
-                raise
-            raise NothingLearntError(str(error)) from None
-    learnt = _learnt(curator.own)
-    if not learnt and ending == "interrupted":
-        raise KeyboardInterrupt
-    if not learnt:
-        raise NothingLearntError("nothing was released that could be learnt from.")
-    if ending == "complete" and learnt < ENOUGH * curator.guarantee.rho:
-        ending = "short"
-    return training, ending
-
-
-def _learnt(own: Allotment) -> Fraction:
-    """What was spent on released values that say more than how many there are."""
-    return sum(
-        (one.spend.rho for one in own.releases.values() if "total" not in one.spend.bought),
-        Fraction(0),
-    )
-
-
 def _check_beside(ledger: Path, certificate: Path) -> None:
     """A certificate that stands where the release will be knows how far its ledger was."""
     found = read_certificate(certificate)
@@ -274,7 +226,7 @@ def _remove(ledger: Path) -> None:
         ledger.with_name(name).unlink(missing_ok=True)
 
 
-def _run(
+def _identity(
     method: Method, guarantee: Guarantee, seed: int | None, ledger: Path, *, resume: bool
 ) -> dict[str, Any]:
     """What identifies a run, in JSON; a ledger that is there must be of the same run."""

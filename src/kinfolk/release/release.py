@@ -20,7 +20,7 @@ from kinfolk.models.base import Model, check_groups
 from kinfolk.models.records import Records
 from kinfolk.notebook import show
 from kinfolk.privacy.certificate import NOT_PRIVATE, certificate_rows
-from kinfolk.release.digests import file_digest
+from kinfolk.release.archive import file_digest
 from kinfolk.release.tables import Types, Written, write_sample
 from kinfolk.schema import Schema
 

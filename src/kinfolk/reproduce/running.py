@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from kinfolk._io import quick_folder
 from kinfolk.errors import KinfolkError
-from kinfolk.privacy.scratch import quick_folder
 from kinfolk.reproduce.dataset import Dataset
 from kinfolk.reproduce.grid import Grid, Run
 from kinfolk.reproduce.records import Records

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
 
@@ -97,32 +98,22 @@ class Synthesizer:
         keeps what was learnt so far: `release` has it, and the interruption goes on. So it is with
         a run that has lost most of its budget in a crash: it raises a KinfolkError.
         """
-        if self.ledger is None:
-            with tempfile.TemporaryDirectory(prefix="kinfolk-") as folder:
-                path = Path(folder) / "ledger.jsonl"
-                return self._fit(tables, path, resume=False, passing=True, progress=progress)
-        return self._fit(tables, self.ledger, resume=resume, passing=False, progress=progress)
-
-    def _fit(
-        self,
-        tables: Mapping[str, TableLike],
-        ledger: Path,
-        *,
-        resume: bool,
-        passing: bool,
-        progress: Progress | None,
-    ) -> Self:
-        fitted = fit(
-            self.schema,
-            tables,
-            guarantee=self.guarantee,
-            method=self.method,
-            ledger=ledger,
-            seed=self.seed,
-            resume=resume,
-            passing=passing,
-            progress=progress or silent,
-        )
+        with ExitStack() as ends:
+            ledger = self.ledger
+            if ledger is None:
+                folder = tempfile.TemporaryDirectory(prefix="kinfolk-")
+                ledger = Path(ends.enter_context(folder)) / "ledger.jsonl"
+            fitted = fit(
+                self.schema,
+                tables,
+                guarantee=self.guarantee,
+                method=self.method,
+                ledger=ledger,
+                seed=self.seed,
+                resume=resume and self.ledger is not None,
+                passing=self.ledger is None,
+                progress=progress or silent,
+            )
         self._release = fitted.release
         if fitted.ending == "interrupted":
             raise KeyboardInterrupt
