@@ -14,7 +14,7 @@ from kinfolk.cli.console import progress, say, table
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy.sensitivity import workload_sensitivities
 from kinfolk.privacy.unit import Neighbours, Wording
-from kinfolk.queries.english import describe
+from kinfolk.queries.questions import describe
 from kinfolk.queries.workload import FAMILIES, Workload
 from kinfolk.schema import Schema
 

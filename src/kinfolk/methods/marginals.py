@@ -45,8 +45,14 @@ from kinfolk.privacy.curator import Curator
 from kinfolk.privacy.mechanisms import sigma_for
 from kinfolk.privacy.sensitivity import moves_whole_groups
 from kinfolk.privacy.view import PublicView
-from kinfolk.queries.orders import order_of, parts_of, with_lower_orders, with_sizes
-from kinfolk.queries.workload import Marginal, Workload
+from kinfolk.queries.workload import (
+    Marginal,
+    Workload,
+    order_of,
+    parts_of,
+    with_lower_orders,
+    with_sizes,
+)
 
 REPLICATES = "replicates"
 """Under this name a release keeps models fitted again to made-up noise, (replicates, rows, K)."""

@@ -20,10 +20,10 @@ from kinfolk.queries.kernel import (
     Ints,
     count_families,
 )
-from kinfolk.queries.ties import ties
-from kinfolk.queries.workload import Workload
+from kinfolk.queries.workload import Workload, ties
+from kinfolk.schema import Level
 
-_LEVELS = {"group": GROUP, "individual": INDIVIDUAL, "relation": RELATION}
+_LEVELS = {Level.GROUP: GROUP, Level.INDIVIDUAL: INDIVIDUAL, Level.RELATION: RELATION}
 _MOST_CELLS = 2**31
 """In one marginal: cells within a marginal are 32-bit numbers in the compiled loop."""
 

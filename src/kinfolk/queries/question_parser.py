@@ -21,7 +21,7 @@ import re
 from kinfolk.errors import KinfolkError
 from kinfolk.queries.questions import Codes, Question, sizes_of
 from kinfolk.queries.values import NUMBER, compare, read_value
-from kinfolk.schema import Attribute, Schema
+from kinfolk.schema import Attribute, Level, Schema
 from kinfolk.schema.attributes import shown
 from kinfolk.schema.findings import did_you_mean
 from kinfolk.schema.names import AttributeNames
@@ -74,7 +74,7 @@ class _Reader:
         self.schema, self.text, self.at = schema, text, 0
         self.names = AttributeNames(schema)
         self.nouns = _nouns(schema)
-        self.level = None if schema.group else "individual"
+        self.level = None if schema.group else Level.INDIVIDUAL
         self.relation: str | None = None
         self.of_relative = self.in_brackets = False
         self.found: dict[tuple[bool, int], list[Codes]] = {}
@@ -88,7 +88,7 @@ class _Reader:
         if self.level is None:
             group, people = self.schema.table_names
             raise KinfolkError(f"say of what: begin with {group!r} or with {people!r}.")
-        if self.relation and self.level == "group":
+        if self.relation and self.level is Level.GROUP:
             people = self.schema.individual.table
             raise KinfolkError(f"{self.relation} is asked of people: begin with {people!r}.")
         if self.relation and not any(relative for relative, _ in self.found):
@@ -116,7 +116,7 @@ class _Reader:
                 people[relative][position - first] = codes
         return Question(
             schema=self.schema,
-            level="relation" if self.relation else self.level or "individual",
+            level=Level.RELATION if self.relation else self.level or Level.INDIVIDUAL,
             relation=self.relation,
             group=group,
             individual=people[False],
@@ -257,14 +257,14 @@ class _Reader:
         raise KinfolkError(f"attribute {shown(word)} is unknown. {did_you_mean(word, known)}")
 
 
-def _nouns(schema: Schema) -> dict[str, str]:
+def _nouns(schema: Schema) -> dict[str, Level]:
     """How groups and individuals can be called, and the level that means."""
-    tables = {"individual": schema.individual.table}
+    tables = {Level.INDIVIDUAL: schema.individual.table}
     if schema.group:
-        tables = {"group": schema.group.table, **tables}
+        tables = {Level.GROUP: schema.group.table, **tables}
     nouns = {noun: level for level, table in tables.items() for noun in (table, singular(table))}
-    usual = {"group": "group groups household households"} if schema.group else {}
-    usual |= {"individual": "individual individuals people person persons"}
+    usual = {Level.GROUP: "group groups household households"} if schema.group else {}
+    usual |= {Level.INDIVIDUAL: "individual individuals people person persons"}
     for level, words in usual.items():
         for word in words.split():
             nouns.setdefault(word, level)
