@@ -6,7 +6,7 @@ import numpy as np
 
 from evaluate.families import FAMILIES, families
 from kinfolk.data.encode import encode
-from kinfolk.evaluate.copies import identities
+from kinfolk.evaluate.groups import identities
 from kinfolk.evaluate.resample import bootstrap_resample, halves
 
 

@@ -15,7 +15,7 @@ from kinfolk.data.frames import write_table
 from kinfolk.data.linking import link_tables
 from kinfolk.errors import DataError, KinfolkError
 from kinfolk.evaluate import compare
-from kinfolk.evaluate.copies import identities
+from kinfolk.evaluate.groups import identities
 from kinfolk.evaluate.integrity import find_tables, read_real, read_synthetic
 
 

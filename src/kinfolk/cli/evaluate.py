@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kinfolk.cli.console import REDACT, say, table, tell
+from kinfolk.cli.console import PATH, REDACT, say, table, tell
 from kinfolk.errors import KinfolkError, redacting
 from kinfolk.schema import Schema
 
@@ -38,23 +38,21 @@ Example:
     options_metavar="",
 )
 @click.argument(
-    "schema",
-    type=click.Path(path_type=Path),
-    metavar="SCHEMA --real HOUSEHOLDS PERSONS --synthetic DIR -o REPORT_DIR",
+    "schema", type=PATH, metavar="SCHEMA --real HOUSEHOLDS PERSONS --synthetic DIR -o REPORT_DIR"
 )
 @click.option(
     "--real",
     "first",
-    type=click.Path(path_type=Path),
+    type=PATH,
     required=True,
     metavar="HOUSEHOLDS PERSONS",
     help="The real tables, groups first.",
 )
 # An option of click takes a fixed number of words; the second file comes as an argument.
-@click.argument("rest", nargs=-1, type=click.Path(path_type=Path), metavar="")
+@click.argument("rest", nargs=-1, type=PATH, metavar="")
 @click.option(
     "--synthetic",
-    type=click.Path(path_type=Path),
+    type=PATH,
     required=True,
     metavar="DIR",
     help="The folder with the synthetic tables.",
@@ -62,7 +60,7 @@ Example:
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=PATH,
     required=True,
     metavar="REPORT_DIR",
     help="The folder to write into.",

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kinfolk.cli.console import err, say, table, tell
+from kinfolk.cli.console import PATH, err, say, table, tell
 from kinfolk.cli.progress import PROMISE, SETTINGS, given, options, required
-from kinfolk.privacy.unit import Unit
 from kinfolk.schema import Schema
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ Example:
 
 
 @click.command(name="plan", help=HELP, short_help="Say what a run would do, without data.")
-@click.argument("schema", type=click.Path(path_type=Path))
+@click.argument("schema", type=PATH)
 @click.option("--groups", type=int, required=True, help="How many groups the data has.")
 @click.option("--people", type=int, help="How many people it has.  [default: about 2.5 to a group]")
 @options(*PROMISE, *SETTINGS)
@@ -50,6 +49,7 @@ def plan_command(
     assert delta is not None  # noqa: S101  (just checked)
     # Imported here because it brings the compiled loops along, which other commands do without.
     from kinfolk.methods.registry import method_named
+    from kinfolk.privacy.unit import Unit
     from kinfolk.release.estimate import plan
     from kinfolk.release.fitting import promised
 

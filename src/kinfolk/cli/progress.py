@@ -1,16 +1,15 @@
-"""What the commands that fit a model are told, and how they show that they are at work."""
+"""The settings of the commands that fit a model, and how they show that they are at work."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from kinfolk.cli.console import err, progress, tell
+from kinfolk.cli.console import PATH, err, progress, tell
 
 if TYPE_CHECKING:
     from kinfolk.methods.method import Progress
@@ -36,7 +35,7 @@ SETTINGS = (
     ),
     click.option("--max-passes", type=int, help="Of marginals: passes of one fit, at most."),
 )
-"""What a method can be told; one that does not belong to it is refused."""
+"""Of methods; one that does not belong to the chosen method is refused."""
 
 PROMISE = (
     click.option(
@@ -63,7 +62,7 @@ PROMISE = (
         "[default: the tightest for the method]",
     ),
 )
-"""What every command that spends, or plans to, has to be told."""
+"""Of every command that spends, or plans to."""
 
 FORMAT = click.option(
     "--format",
@@ -77,11 +76,7 @@ GROUPS = click.option(
     "--groups", type=int, help="How many groups to draw.  [default: as many as the data has]"
 )
 INTO_FOLDER = click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    required=True,
-    help="The folder to write into.",
+    "-o", "--output", type=PATH, required=True, help="The folder to write into."
 )
 FORCE = click.option("--force", is_flag=True, help="Overwrite what is there; never a ledger.")
 
@@ -108,9 +103,9 @@ def options(*several: Callable[[Command], Command]) -> Callable[[Command], Comma
     return add
 
 
-def required(**told: Any) -> None:
-    """What has to be told, unless a ledger tells it."""
-    for name, value in told.items():
+def required(**settings: Any) -> None:
+    """Refuse to go on without these, which only a ledger can stand in for."""
+    for name, value in settings.items():
         if value is None:
             raise click.UsageError(f"Missing option '--{name}'.")
 

@@ -1,4 +1,4 @@
-"""`kinfolk synth` and `fit`: from private tables to what may be published."""
+"""`kinfolk synth`, `fit` and `sample`: from private tables to what may be published."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kinfolk.cli.console import REDACT, say, tell
+from kinfolk.cli.console import PATH, REDACT, say, tell
 from kinfolk.cli.progress import (
     FORCE,
     FORMAT,
@@ -24,7 +24,6 @@ from kinfolk.cli.progress import (
 )
 from kinfolk.cli.validate import name_tables, warn_of_computed
 from kinfolk.errors import KinfolkError
-from kinfolk.privacy.unit import Unit
 from kinfolk.schema import Schema
 
 if TYPE_CHECKING:
@@ -61,6 +60,17 @@ Example:
       --epsilon 1 --delta 1e-9 -o model.kinfolk
 """
 
+SAMPLE = """Draw synthetic tables from a model.
+
+MODEL is a model.kinfolk that `kinfolk fit` or `synth` wrote. No data is needed and nothing is
+spent: draw as often and as much as you like. Written into the folder are the tables and the
+model's certificate, privacy.json. Streams: the number of groups is limited by the disk alone.
+
+\b
+Example:
+  kinfolk sample model.kinfolk --groups 1000000 --format parquet -o more
+"""
+
 MODEL = "model.kinfolk"
 CERTIFICATE = "privacy.json"
 LEDGER = "ledger.jsonl"
@@ -69,10 +79,7 @@ SEED = click.option(
     "--seed", type=int, help="For tests: the same seed gives the same result, and NO PRIVACY."
 )
 SHARED = click.option(
-    "--ledger",
-    "shared",
-    type=click.Path(path_type=Path),
-    help="A ledger that `kinfolk ledger create` made, to draw on.",
+    "--ledger", "shared", type=PATH, help="A ledger that `kinfolk ledger create` made, to draw on."
 )
 RESUME = click.option(
     "--resume", is_flag=True, help="Go on with the run whose ledger is there, if there is one."
@@ -80,8 +87,8 @@ RESUME = click.option(
 
 
 @click.command(help=SYNTH, short_help="Make synthetic tables from private ones.")
-@click.argument("schema", type=click.Path(path_type=Path))
-@click.argument("tables", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("schema", type=PATH)
+@click.argument("tables", nargs=-1, required=True, type=PATH)
 @options(*PROMISE, INTO_FOLDER, GROUPS, FORMAT, SHARED, SEED, RESUME, FORCE, *SETTINGS)
 @REDACT
 def synth(
@@ -93,12 +100,12 @@ def synth(
     shared: Path | None,
     resume: bool,
     force: bool,
-    **told: Any,
+    **settings: Any,
 ) -> None:
     """See SYNTH."""
     declared = Schema.from_yaml(schema)
     files = name_tables(declared, tables)
-    ledger = _ledger(shared, output, told)
+    ledger = _ledger(shared, output, settings)
     written = [output / f"{name}.{form}" for name in declared.table_names]
     results = [*written, output / CERTIFICATE, output / MODEL]
     _check_old_ledger(output / LEDGER)
@@ -113,7 +120,7 @@ def synth(
         )
     ledger.parent.mkdir(parents=True, exist_ok=True)
     with stages() as show:
-        fitted = _fit(declared, files, ledger, resume, output / CERTIFICATE, told, show)
+        fitted = _fit(declared, files, ledger, resume, output / CERTIFICATE, settings, show)
         release = fitted.release
         output.mkdir(parents=True, exist_ok=True)
         release.save(output / MODEL)
@@ -132,12 +139,10 @@ def synth(
 
 
 @click.command(help=FIT, short_help="Fit a model to private tables.")
-@click.argument("schema", type=click.Path(path_type=Path))
-@click.argument("tables", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("schema", type=PATH)
+@click.argument("tables", nargs=-1, required=True, type=PATH)
 @options(*PROMISE)
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), required=True, help="The model file."
-)
+@click.option("-o", "--output", type=PATH, required=True, help="The model file.")
 @options(SHARED, SEED, RESUME, FORCE, *SETTINGS)
 @REDACT
 def fit(
@@ -147,31 +152,64 @@ def fit(
     shared: Path | None,
     resume: bool,
     force: bool,
-    **told: Any,
+    **settings: Any,
 ) -> None:
     """See FIT."""
     declared = Schema.from_yaml(schema)
     files = name_tables(declared, tables)
     if output.is_dir():
         raise KinfolkError(f"{output}: is a folder. Name the model file, such as model.kinfolk.")
-    ledger = _ledger(shared, output, told)
+    ledger = _ledger(shared, output, settings)
     _check_place(ledger, [output], shared=shared is not None, resume=resume, force=force)
     output.parent.mkdir(parents=True, exist_ok=True)
     with stages() as show:
-        fitted = _fit(declared, files, ledger, resume, None, told, show)
+        fitted = _fit(declared, files, ledger, resume, None, settings, show)
         fitted.release.save(output)
     say(f"Wrote {output}.")
     _close(fitted, ledger)
 
 
-def _ledger(shared: Path | None, output: Path, told: dict[str, Any]) -> Path:
-    """The ledger to draw on: beside what is written, or one that fills in what was not told."""
+@click.command(help=SAMPLE, short_help="Draw synthetic tables from a model.")
+@click.argument("model", type=PATH)
+@options(GROUPS, INTO_FOLDER, FORMAT)
+@click.option("--seed", type=int, help="The same seed draws the same tables.")
+@FORCE
+def sample(
+    model: Path, groups: int | None, output: Path, form: str, seed: int | None, force: bool
+) -> None:
+    """See SAMPLE."""
+    # Imported here because it brings the compiled loops along, which other commands do without.
+    from kinfolk.release import load
+
+    release = load(model)
+    names = [f"{name}.{form}" for name in release.schema.table_names]
+    there = [output / name for name in [*names, "privacy.json"] if (output / name).exists()]
+    if there and not force:
+        raise KinfolkError(f"{there[0]}: the file exists. Write to another place, or add --force.")
+    wanted = release.groups if groups is None else groups
+    with stages() as show:
+        drawn = release.write(
+            output,
+            groups=groups,
+            seed=seed,
+            format=form,
+            progress=lambda done: show("writing", done, wanted),
+        )
+    for name, rows in drawn.rows.items():
+        say(f"Wrote {drawn.paths[name]}: {rows:,} rows.")
+    say(f"Wrote {output / 'privacy.json'}.")
+    if not release.private:
+        say("NOT PRIVATE: the model was fitted with a seed, and nobody is protected.")
+
+
+def _ledger(shared: Path | None, output: Path, settings: dict[str, Any]) -> Path:
+    """The ledger to draw on: beside what is written, or one that fills in what is not set."""
     if shared is None:
-        required(unit=told["unit"], delta=told["delta"])
+        required(unit=settings["unit"], delta=settings["delta"])
         # A folder may be called `.` or `..`, beside which nothing can be written.
         named = output if output.name not in ("", "..") else output.resolve()
         return named.with_name(f"{named.name or 'kinfolk'}.{LEDGER}")
-    from kinfolk.privacy.account import read_account
+    from kinfolk.privacy import read_account
 
     account = read_account(shared)
     if not account.shared:
@@ -187,8 +225,8 @@ def _ledger(shared: Path | None, output: Path, told: dict[str, Any]) -> Path:
         "accounting": total.accounting.value,
     }
     for name, value in filling.items():
-        if told[name] is None:
-            told[name] = value
+        if settings[name] is None:
+            settings[name] = value
     return shared
 
 
@@ -223,20 +261,19 @@ def _fit(
     ledger: Path,
     resume: bool,
     beside: Path | None,
-    told: dict[str, Any],
-    show: Progress,
+    settings: dict[str, Any],
+    on_progress: Progress,
 ) -> Fitted:
     # Imported here because it brings the compiled loops along, which other commands do without.
     from kinfolk.methods.registry import method_named
+    from kinfolk.privacy.unit import Unit
     from kinfolk.release import fit as fit_tables
     from kinfolk.release.fitting import promised
 
-    settings = dict(told)
-    seed = settings.pop("seed")
     names = ("unit", "epsilon", "delta", "neighbours", "accounting")
-    words = {name: settings.pop(name) for name in names}
-    method = method_named(settings.pop("method"), **given(settings))
-    guarantee = promised(schema, method, **words)
+    of_method = {name: settings[name] for name in settings if name not in (*names, "seed")}
+    method = method_named(of_method.pop("method"), **given(of_method))
+    guarantee = promised(schema, method, **{name: settings[name] for name in names})
     if guarantee.unit is Unit.INDIVIDUAL:
         warn_of_computed(schema, files)
     return fit_tables(
@@ -245,10 +282,10 @@ def _fit(
         guarantee=guarantee,
         method=method,
         ledger=ledger,
-        seed=seed,
+        seed=settings["seed"],
         resume=resume,
         beside=beside,
-        progress=show,
+        progress=on_progress,
     )
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
-from kinfolk.cli.console import REDACT, say, table, tell
-from kinfolk.data.encode import encode
-from kinfolk.data.encoded import Encoded
+from kinfolk.cli.console import PATH, REDACT, say, table, tell
 from kinfolk.errors import KinfolkError, redacting
 from kinfolk.schema import Schema
+
+if TYPE_CHECKING:
+    from kinfolk.data.encoded import Encoded
 
 HELP = """Check tables against a schema and show everything there is to mend, in one run.
 
@@ -29,11 +29,13 @@ Example:
 
 
 @click.command(help=HELP, short_help="Check tables against a schema.")
-@click.argument("schema", type=click.Path(path_type=Path))
-@click.argument("tables", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("schema", type=PATH)
+@click.argument("tables", nargs=-1, required=True, type=PATH)
 @REDACT
 def validate(schema: Path, tables: tuple[Path, ...]) -> None:
     """See HELP."""
+    from kinfolk.data.encode import encode
+
     declared = Schema.from_yaml(schema)
     encoded = encode(declared, name_tables(declared, tables))
     if redacting():
@@ -115,6 +117,8 @@ def summarise(encoded: Encoded) -> None:
 
 
 def _summarise_sizes(encoded: Encoded) -> None:
+    import numpy as np
+
     sizes = np.bincount(encoded.sizes, minlength=encoded.schema.size_limit + 1)
     rows = [
         [str(size), f"{sizes[size]:,}", f"{sizes[size] / encoded.groups:.1%}"]

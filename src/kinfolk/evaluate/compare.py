@@ -8,9 +8,9 @@ from typing import Any
 
 from kinfolk.data.encoded import Cleaning, Encoded
 from kinfolk.data.tables import TableLike
-from kinfolk.evaluate import distributions, pairs, resample
-from kinfolk.evaluate.copies import Copies, copies
+from kinfolk.evaluate import distributions, groups, resample
 from kinfolk.evaluate.distributions import Distribution, Shown, TwoWay
+from kinfolk.evaluate.groups import Copies, PairTable, Tie
 from kinfolk.evaluate.integrity import Integrity, read_real, read_synthetic
 from kinfolk.evaluate.metrics import (
     COMMON,
@@ -21,7 +21,6 @@ from kinfolk.evaluate.metrics import (
     Summary,
     by_attribute,
 )
-from kinfolk.evaluate.pairs import PairTable, Tie
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
@@ -153,7 +152,7 @@ def compare(
     tell("Comparing distributions")
     sets = answers.sets()
     shown = distributions.shown_attributes(truth)
-    ties = pairs.ties_of(schema)
+    ties = groups.ties_of(schema)
     return Comparison(
         schema=schema,
         real=(truth.groups, truth.people),
@@ -173,8 +172,8 @@ def compare(
         one_way=distributions.one_way(shown, real=truth, synthetic=made),
         two_way=distributions.two_way(shown, real=truth, synthetic=made, second=again),
         ties=ties,
-        pairs=pairs.pair_tables(ties, shown, real=truth, synthetic=made, second=again),
-        copies=copies(truth, made),
+        pairs=groups.pair_tables(ties, shown, real=truth, synthetic=made, second=again),
+        copies=groups.copies(truth, made),
     )
 
 
