@@ -56,7 +56,7 @@ def did_you_mean(word: object, choices: Iterable[str]) -> str:
     >>> did_you_mean("atributes", ["table", "id", "attributes"])
     "Did you mean 'attributes'? Known here: table, id, attributes."
     """
-    known = [str(choice) for choice in choices]
+    known = list(choices)
     close = closest(word, known)
     guess = f"Did you mean {close!r}? " if close else ""
     return f"{guess}Known here: {', '.join(known)}."

@@ -28,6 +28,10 @@ class Level(StrEnum):
     RELATION = "relation"
     """Individuals with a relative."""
 
+    def __repr__(self) -> str:
+        """As in a schema and in messages."""
+        return repr(self.value)
+
 
 @dataclass(frozen=True, kw_only=True)
 class GroupTable:
@@ -89,7 +93,7 @@ class WorkloadSpec:
                     fix = did_you_mean(level, Level)
                     findings.add(place, f"{shown(level)} is not a level.", fix)
                 elif level in self.levels[:index]:
-                    findings.add(place, f"'{level}' is listed twice.", "Remove one.")
+                    findings.add(place, f"{level!r} is listed twice.", "Remove one.")
         if self.relation_counts not in ("people", "pairs"):
             what = f"{shown(self.relation_counts)} is neither people nor pairs."
             findings.add("relation_counts", what, "Write people or pairs.")
