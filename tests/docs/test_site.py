@@ -86,6 +86,13 @@ def test_docstrings_on_a_page() -> None:
     assert on_a_page(written) == paged
 
 
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "CHANGELOG.md"])
+def test_pages_of_the_repository_are_not_copied(name: str) -> None:
+    """The site shows the files themselves; a copy would fall behind."""
+    shown = ROOT / "docs" / name.lower()
+    assert shown.read_bytes() == (ROOT / name).read_bytes(), f"link docs/{name.lower()} to it"
+
+
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
 def test_links_of_pages_outside_the_site(name: str) -> None:
     """The builder checks those inside."""
