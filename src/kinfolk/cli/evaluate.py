@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from kinfolk.cli.console import PATH, REDACT, say, table, tell
-from kinfolk.errors import KinfolkError, redacting
+from kinfolk.cli.validate import name_tables
+from kinfolk.errors import redacting
 from kinfolk.schema import Schema
 
 if TYPE_CHECKING:
@@ -74,14 +75,7 @@ def evaluate_command(
     from kinfolk.evaluate import evaluate
 
     declared = Schema.from_yaml(schema)
-    names, given = declared.table_names, (first, *rest)
-    if len(given) != len(names):
-        raise KinfolkError(
-            f"--real names {len(given)} file{'s' if len(given) != 1 else ''}, but the schema has "
-            f"{len(names)} table{'s' if len(names) != 1 else ''}. "
-            f"Name one file for each, in this order: {', '.join(names)}."
-        )
-    real = dict(zip(names, given, strict=True))
+    real = name_tables(declared, (first, *rest), given="--real names")
     found = evaluate(declared, real=real, synthetic=synthetic, stage=tell)
     written = found.write(output)
     if not redacting():

@@ -12,7 +12,9 @@ import click
 from kinfolk.cli.console import PATH, err, progress, tell
 
 if TYPE_CHECKING:
-    from kinfolk.methods.method import Progress
+    from kinfolk.methods.method import Method, Progress
+    from kinfolk.privacy.guarantee import Guarantee
+    from kinfolk.schema import Schema
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -108,6 +110,18 @@ def required(**settings: Any) -> None:
     for name, value in settings.items():
         if value is None:
             raise click.UsageError(f"Missing option '--{name}'.")
+
+
+def promise_of(schema: Schema, settings: dict[str, Any]) -> tuple[Method, Guarantee]:
+    """The method and the guarantee that PROMISE and SETTINGS ask for."""
+    # Imported here because it brings the compiled loops along, which other commands do without.
+    from kinfolk.methods.registry import method_named
+    from kinfolk.release.fitting import promised
+
+    names = ("unit", "epsilon", "delta", "neighbours", "accounting")
+    of_method = {name: value for name, value in settings.items() if name not in names}
+    method = method_named(of_method.pop("method"), **given(of_method))
+    return method, promised(schema, method, **{name: settings[name] for name in names})
 
 
 def given(settings: dict[str, Any]) -> dict[str, Any]:

@@ -17,18 +17,18 @@ from kinfolk.cli.progress import (
     INTO_FOLDER,
     PROMISE,
     SETTINGS,
-    given,
     options,
+    promise_of,
     required,
     stages,
 )
-from kinfolk.cli.validate import name_tables, warn_of_computed
+from kinfolk.cli.validate import DRAFTED, name_tables, warn_of_computed
 from kinfolk.errors import KinfolkError
 from kinfolk.schema import Schema
 
 if TYPE_CHECKING:
     from kinfolk.methods.method import Progress
-    from kinfolk.release import Fitted
+    from kinfolk.release import Fitted, Release
 
 SYNTH = """Make synthetic tables from private ones, with a certificate.
 
@@ -124,16 +124,9 @@ def synth(
         release = fitted.release
         output.mkdir(parents=True, exist_ok=True)
         release.save(output / MODEL)
-        wanted = release.groups if groups is None else groups
-        drawn = release.write(
-            output,
-            groups=groups,
-            seed=fitted.modelling_seed,
-            format=form,
-            progress=lambda done: show("writing", done, wanted),
-        )
-    for name, rows in drawn.rows.items():
-        say(f"Wrote {drawn.paths[name]}: {rows:,} rows.")
+        drawn = _draw(release, output, groups, fitted.modelling_seed, form, show)
+    for line in drawn:
+        say(line)
     say(f"Wrote {output / CERTIFICATE} and {output / MODEL}.")
     _close(fitted, ledger)
 
@@ -183,23 +176,36 @@ def sample(
 
     release = load(model)
     names = [f"{name}.{form}" for name in release.schema.table_names]
-    there = [output / name for name in [*names, "privacy.json"] if (output / name).exists()]
+    there = [output / name for name in [*names, CERTIFICATE] if (output / name).exists()]
     if there and not force:
         raise KinfolkError(f"{there[0]}: the file exists. Write to another place, or add --force.")
-    wanted = release.groups if groups is None else groups
     with stages() as show:
-        drawn = release.write(
-            output,
-            groups=groups,
-            seed=seed,
-            format=form,
-            progress=lambda done: show("writing", done, wanted),
-        )
-    for name, rows in drawn.rows.items():
-        say(f"Wrote {drawn.paths[name]}: {rows:,} rows.")
-    say(f"Wrote {output / 'privacy.json'}.")
+        drawn = _draw(release, output, groups, seed, form, show)
+    for line in drawn:
+        say(line)
+    say(f"Wrote {output / CERTIFICATE}.")
     if not release.private:
         say("NOT PRIVATE: the model was fitted with a seed, and nobody is protected.")
+
+
+def _draw(
+    release: Release,
+    output: Path,
+    groups: int | None,
+    seed: int | None,
+    form: str,
+    on_progress: Progress,
+) -> list[str]:
+    """Draw tables into a folder; what to say about each."""
+    wanted = release.groups if groups is None else groups
+    drawn = release.write(
+        output,
+        groups=groups,
+        seed=seed,
+        format=form,
+        progress=lambda done: on_progress("writing", done, wanted),
+    )
+    return [f"Wrote {drawn.paths[name]}: {rows:,} rows." for name, rows in drawn.rows.items()]
 
 
 def _ledger(shared: Path | None, output: Path, settings: dict[str, Any]) -> Path:
@@ -265,15 +271,11 @@ def _fit(
     on_progress: Progress,
 ) -> Fitted:
     # Imported here because it brings the compiled loops along, which other commands do without.
-    from kinfolk.methods.registry import method_named
     from kinfolk.privacy.unit import Unit
     from kinfolk.release import fit as fit_tables
-    from kinfolk.release.fitting import promised
 
-    names = ("unit", "epsilon", "delta", "neighbours", "accounting")
-    of_method = {name: settings[name] for name in settings if name not in (*names, "seed")}
-    method = method_named(of_method.pop("method"), **given(of_method))
-    guarantee = promised(schema, method, **{name: settings[name] for name in names})
+    seed = settings.pop("seed")
+    method, guarantee = promise_of(schema, settings)
     if guarantee.unit is Unit.INDIVIDUAL:
         warn_of_computed(schema, files)
     return fit_tables(
@@ -282,7 +284,7 @@ def _fit(
         guarantee=guarantee,
         method=method,
         ledger=ledger,
-        seed=settings["seed"],
+        seed=seed,
         resume=resume,
         beside=beside,
         progress=on_progress,
@@ -305,10 +307,7 @@ def _close(fitted: Fitted, ledger: Path) -> None:
         say("NOT PRIVATE: the noise came from a seed, and nobody is protected.")
     tell(f"Counting took {fitted.counting_seconds:.1f} s, fitting {fitted.fitting_seconds:.1f} s.")
     if stated["domain"] == "drafted":
-        tell(
-            "Warning: the schema says `domain: drafted`: its values were read off the data, "
-            "which leaks.\nConfirm the marked lines and set `domain: declared`."
-        )
+        tell(DRAFTED)
     lost = sum(not spend["released"] for spend in stated["spends"])
     if lost and fitted.ending != "short":
         tell(

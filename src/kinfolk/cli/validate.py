@@ -27,6 +27,11 @@ Example:
   kinfolk validate schema.yaml households.csv persons.csv
 """
 
+DRAFTED = (
+    "Warning: the schema says `domain: drafted`: its values were read off the data, which leaks.\n"
+    "Confirm the marked lines and set `domain: declared`."
+)
+
 
 @click.command(help=HELP, short_help="Check tables against a schema.")
 @click.argument("schema", type=PATH)
@@ -49,10 +54,7 @@ def validate(schema: Path, tables: tuple[Path, ...]) -> None:
             "If it is, and the unit is `person`, write `derived: true`."
         )
     if declared.domain == "drafted":
-        tell(
-            "\nWarning: the schema says `domain: drafted`: its values were read off the data, "
-            "which leaks.\nConfirm the marked lines and set `domain: declared`."
-        )
+        tell(f"\n{DRAFTED}")
 
 
 def warn_of_computed(schema: Schema, tables: Mapping[str, Any]) -> None:
@@ -71,12 +73,12 @@ def _seem_computed(schema: Schema, data: Encoded | Mapping[str, Any]) -> list[tu
     return seem_computed(schema, data)
 
 
-def name_tables(schema: Schema, paths: tuple[Path, ...]) -> dict[str, Any]:
+def name_tables(schema: Schema, paths: tuple[Path, ...], *, given: str = "got") -> dict[str, Any]:
     """Give the files the schema's table names, in order: groups first."""
     names = schema.table_names
     if len(paths) != len(names):
         raise KinfolkError(
-            f"got {len(paths)} file{'s' if len(paths) != 1 else ''}, but the schema has "
+            f"{given} {len(paths)} file{'s' if len(paths) != 1 else ''}, but the schema has "
             f"{len(names)} table{'s' if len(names) != 1 else ''}. "
             f"Name one file for each, in this order: {', '.join(names)}."
         )
