@@ -8,7 +8,7 @@ from typing import Any
 
 from kinfolk.data.encoded import Cleaning, Encoded
 from kinfolk.data.tables import TableLike
-from kinfolk.evaluate import distributions, groups, resample
+from kinfolk.evaluate import distributions, groups
 from kinfolk.evaluate.distributions import Distribution, Shown, TwoWay
 from kinfolk.evaluate.groups import Copies, PairTable, Tie
 from kinfolk.evaluate.integrity import Integrity, read_real, read_synthetic
@@ -132,7 +132,7 @@ def compare(
     Tables are files or data frames by the schema's names. NOT PRIVATE: nothing of the result may
     leave the place where the real data is.
 
-    >>> from kinfolk.datasets import load_detroit
+    >>> from kinfolk import load_detroit
     >>> schema, tables = load_detroit()
     >>> workload = Workload.of(schema, k=1)
     >>> found = compare(schema, real=tables, synthetic=tables, workload=workload)
@@ -147,7 +147,7 @@ def compare(
     tell(f"Counting {asked.size:,} queries")
     counts = _counted(truth, asked)
     answers = Answers.of(counts, _counted(made, asked))
-    again = resample.bootstrap_resample(truth)
+    again = groups.bootstrap_resample(truth)
     second = Answers.of(counts, _counted(again, asked))
     tell("Comparing distributions")
     sets = answers.sets()

@@ -226,7 +226,7 @@ def _held(certificate: Mapping[str, Any]) -> dict[str, Any]:
 def families(schema: Schema) -> Mapping[str, str]:
     """The levels of a workload, in the schema's own words.
 
-    >>> from kinfolk.datasets import load_schema
+    >>> from kinfolk import load_schema
     >>> families(load_schema("detroit"))["relation"]
     'persons and their relatives'
     """

@@ -15,8 +15,7 @@ PARTS = ("group", "individual", "relative")
 def describe_marginal(schema: Schema, marginal: Marginal) -> dict[str, Any]:
     """A marginal in words: its level, and the names of its attributes.
 
-    >>> from kinfolk.datasets import load_schema
-    >>> from kinfolk.queries.workload import Workload
+    >>> from kinfolk import Workload, load_schema
     >>> schema = load_schema("acs-red")
     >>> marginal = Workload.of(schema, k=2, attributes=["FARM", "SEX"]).marginals[0]
     >>> describe_marginal(schema, marginal)

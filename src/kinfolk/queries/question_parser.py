@@ -49,7 +49,7 @@ _WORD = re.compile(r"[^\s,;:&|()=<>!]+|.")
 def parse(schema: Schema, text: str) -> tuple[Question, ...]:
     """The questions that a line of text asks: one, or all that it is broken down into.
 
-    >>> from kinfolk.datasets import load_schema
+    >>> from kinfolk import load_schema
     >>> schema = load_schema("detroit")
     >>> for text in (
     ...     "households with cars = 2 that contain a person with sex = female and age = 35..54",

@@ -26,7 +26,7 @@ _PLURALS = {"person": "people", "child": "children", "man": "men", "woman": "wom
 class Question:
     """Whose share is asked for. Levels and positions are those of a `Marginal`.
 
-    >>> from kinfolk.datasets import load_schema
+    >>> from kinfolk import load_schema
     >>> schema = load_schema("detroit")
     >>> print(Question(schema=schema, level=Level.GROUP, group={0: (0, 1)}, individual={1: (8, 9)}))
     Share of households with cars = no vehicle or 1 vehicle that contain at least one person who \
@@ -82,8 +82,7 @@ is aged 65 to 120
 def describe(schema: Schema, query: Query) -> str:
     """Say what a query asks.
 
-    >>> from kinfolk.datasets import load_schema
-    >>> from kinfolk.queries.workload import Workload
+    >>> from kinfolk import Workload, load_schema
     >>> schema = load_schema("detroit")
     >>> workload = Workload.of(schema, attributes=["cars", "sex", "age"])
     >>> print(describe(schema, workload.query(15)))

@@ -83,7 +83,7 @@ class Query:
 class Workload:
     """Marginals laid end to end in one vector of answers.
 
-    >>> from kinfolk.datasets import load_schema
+    >>> from kinfolk import load_schema
     >>> workload = Workload.of(load_schema("acs-red"))
     >>> workload.size, {level: workload.count(level) for level in ("group", "individual")}
     (2666, {'group': 1333, 'individual': 1333})
@@ -170,7 +170,7 @@ class Workload:
     def query(self, index: int) -> Query:
         """Query number `index`.
 
-        >>> from kinfolk.datasets import load_schema
+        >>> from kinfolk import load_schema
         >>> Workload.of(load_schema("acs-red")).query(1).codes
         (0, 0, 1)
         """
@@ -292,7 +292,7 @@ def parts_of(marginal: Marginal) -> Iterator[Marginal]:
 def with_lower_orders(workload: Workload) -> Workload:
     """The workload, followed by every marginal that follows from one of its own by adding up.
 
-    >>> from kinfolk.datasets import load_schema
+    >>> from kinfolk import load_schema
     >>> asked = Workload.of(load_schema("acs-red"), k=2, attributes=["FARM", "SEX", "AGE"])
     >>> [order_of(marginal) for marginal in with_lower_orders(asked).marginals]
     [2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1]
@@ -307,7 +307,7 @@ def with_lower_orders(workload: Workload) -> Workload:
 def with_sizes(workload: Workload) -> Workload:
     """The workload, followed by the marginal of the groups' sizes if none of its own has them.
 
-    >>> from kinfolk.datasets import load_schema
+    >>> from kinfolk import load_schema
     >>> asked = Workload.of(load_schema("acs-red"), k=1, attributes=["SEX"])
     >>> with_sizes(asked).marginals[-1].shape
     (3,)
@@ -338,7 +338,7 @@ def ties(schema: Schema, relation: str) -> tuple[Tie, ...]:
     Counting pairs, as in the paper, somebody counts once for every role that holds a matching
     relative: a child whose two parents both match counts twice.
 
-    >>> from kinfolk.datasets import load_schema
+    >>> from kinfolk import load_schema
     >>> ties(load_schema("acs-rel"), "has_parent")
     ((2, frozenset({0, 1})),)
     """
