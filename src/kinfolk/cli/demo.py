@@ -70,10 +70,10 @@ Next, with your own files:
 )
 def demo(output: Path) -> int:
     """See HELP."""
-    return show(output)
+    return run_demo(output)
 
 
-def show(output: Path, *, workload: str = PAIRS, settings: Sequence[str] = FEW) -> int:
+def run_demo(output: Path, *, workload: str = PAIRS, settings: Sequence[str] = FEW) -> int:
     """Write the tables and run the commands; `settings` are further ones of `kinfolk synth`."""
     # Imported here because it imports this command.
     from kinfolk.cli.main import run

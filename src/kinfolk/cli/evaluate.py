@@ -79,13 +79,13 @@ def evaluate_command(
     found = evaluate(declared, real=real, synthetic=synthetic, stage=tell)
     written = found.write(output)
     if not redacting():
-        summarise(found)
+        print_errors(found)
     for path in written.values():
         say(f"Wrote {path}")
     say("\nNOT PRIVATE: both files hold true figures of the real data. Do not publish them.")
 
 
-def summarise(found: Evaluation) -> None:
+def print_errors(found: Evaluation) -> None:
     """Print the errors of each level, and what was left out."""
     comparison = found.comparison
     rows = [

@@ -111,9 +111,9 @@ def create(
     say("Keep both with the data; they are not for publishing.")
 
 
-@ledger_command.command(help=SHOW, short_help="Show what is left of a ledger.")
+@ledger_command.command(name="show", help=SHOW, short_help="Show what is left of a ledger.")
 @click.argument("file", type=PATH)
-def show(file: Path) -> None:
+def show_ledger(file: Path) -> None:
     """See SHOW."""
     from kinfolk.privacy import read_account
 

@@ -106,12 +106,12 @@ def prepare(target: str, output: Path, **extract: Any) -> None:
         tell(f"Note: {note}")
 
 
-@click.command(help=SIMULATE, short_help="Make census-like households.")
+@click.command(name="simulate", help=SIMULATE, short_help="Make census-like households.")
 @click.argument("name", type=click.Choice([*TARGETS, "afst"]))
 @click.option("--groups", type=int, required=True, help="How many households (or referrals).")
 @click.option("--seed", type=int, required=True, help="The same seed gives the same households.")
 @INTO_FOLDER
-def simulate(name: str, groups: int, seed: int, output: Path) -> None:
+def simulate_command(name: str, groups: int, seed: int, output: Path) -> None:
     """See SIMULATE."""
     from kinfolk.data.simulate import write_simulation
 

@@ -131,14 +131,14 @@ def synth(
     _close(fitted, ledger)
 
 
-@click.command(help=FIT, short_help="Fit a model to private tables.")
+@click.command(name="fit", help=FIT, short_help="Fit a model to private tables.")
 @click.argument("schema", type=PATH)
 @click.argument("tables", nargs=-1, required=True, type=PATH)
 @options(*PROMISE)
 @click.option("-o", "--output", type=PATH, required=True, help="The model file.")
 @options(SHARED, SEED, RESUME, FORCE, *SETTINGS)
 @REDACT
-def fit(
+def fit_command(
     schema: Path,
     tables: tuple[Path, ...],
     output: Path,
@@ -162,12 +162,12 @@ def fit(
     _close(fitted, ledger)
 
 
-@click.command(help=SAMPLE, short_help="Draw synthetic tables from a model.")
+@click.command(name="sample", help=SAMPLE, short_help="Draw synthetic tables from a model.")
 @click.argument("model", type=PATH)
 @options(GROUPS, INTO_FOLDER, FORMAT)
 @click.option("--seed", type=int, help="The same seed draws the same tables.")
 @FORCE
-def sample(
+def sample_command(
     model: Path, groups: int | None, output: Path, form: str, seed: int | None, force: bool
 ) -> None:
     """See SAMPLE."""

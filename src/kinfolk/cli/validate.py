@@ -47,7 +47,7 @@ def validate(schema: Path, tables: tuple[Path, ...]) -> None:
         say("The tables fit the schema.")
     else:
         say("The tables fit the schema. (These are true figures of the data: not private.)\n")
-        summarise(encoded)
+        _summarise(encoded)
     for name, formula in _seem_computed(declared, encoded):
         tell(
             f"\nNote: {name} seems computed from the members ({formula}).\n"
@@ -85,7 +85,7 @@ def name_tables(schema: Schema, paths: tuple[Path, ...], *, given: str = "got") 
     return dict(zip(names, paths, strict=True))
 
 
-def summarise(encoded: Encoded) -> None:
+def _summarise(encoded: Encoded) -> None:
     """Print what the encoded data looks like: sizes, roles, domain, and what was left out."""
     schema, cleaning = encoded.schema, encoded.cleaning
     names = schema.table_names

@@ -15,7 +15,7 @@ from kinfolk.evaluate.integrity import Integrity, read_real, read_synthetic
 from kinfolk.evaluate.metrics import (
     COMMON,
     Answer,
-    Answers,
+    AnswerPairs,
     AttributeErrors,
     SetErrors,
     Summary,
@@ -146,9 +146,9 @@ def compare(
     made, integrity = read_synthetic(schema, synthetic)
     tell(f"Counting {asked.size:,} queries")
     counts = _counted(truth, asked)
-    answers = Answers.of(counts, _counted(made, asked))
+    answers = AnswerPairs.of(counts, _counted(made, asked))
     again = groups.bootstrap_resample(truth)
-    second = Answers.of(counts, _counted(again, asked))
+    second = AnswerPairs.of(counts, _counted(again, asked))
     tell("Comparing distributions")
     sets = answers.sets()
     shown = distributions.shown_attributes(truth)

@@ -109,7 +109,7 @@ class Answer:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Answers:
+class AnswerPairs:
     """The answers of a workload on both sides: shares of groups or of people, (queries,) each."""
 
     workload: Workload
@@ -117,7 +117,7 @@ class Answers:
     other: Floats
 
     @classmethod
-    def of(cls, real: Counter, other: Counter) -> Answers:
+    def of(cls, real: Counter, other: Counter) -> AnswerPairs:
         """From exact counts."""
         return cls(workload=real.workload, real=shares(real), other=shares(other))
 

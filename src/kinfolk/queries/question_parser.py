@@ -19,7 +19,7 @@ import math
 import re
 
 from kinfolk.errors import KinfolkError
-from kinfolk.queries.questions import Codes, Question, sizes_of
+from kinfolk.queries.questions import Codes, Question, size_attribute
 from kinfolk.queries.values import NUMBER, compare, read_value
 from kinfolk.schema import Attribute, Level, Schema
 from kinfolk.schema.attributes import shown
@@ -240,7 +240,10 @@ class _Reader:
         return codes
 
     def _attribute(self, position: int) -> tuple[str, Attribute]:
-        group = [*self.schema.group_attributes.items(), (self.schema.count, sizes_of(self.schema))]
+        group = [
+            *self.schema.group_attributes.items(),
+            (self.schema.count, size_attribute(self.schema)),
+        ]
         return [*group, *self.schema.individual_attributes.items()][position]
 
     def _filler(self) -> None:

@@ -106,7 +106,7 @@ aged 35 to 44
     return str(question)
 
 
-def sizes_of(schema: Schema) -> Categorical:
+def size_attribute(schema: Schema) -> Categorical:
     """The size of a group, as if it were an attribute like the others."""
     return Categorical(values=list(schema.sizes))
 
@@ -155,7 +155,7 @@ def _plural(noun: str) -> str:
 
 
 def _of_group(schema: Schema, conditions: Conditions) -> str:
-    attributes = [*schema.group_attributes.items(), (schema.count, sizes_of(schema))]
+    attributes = [*schema.group_attributes.items(), (schema.count, size_attribute(schema))]
     parts: list[str] = []
     for position, codes in conditions.items():
         name, attribute = attributes[position]
