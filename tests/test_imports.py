@@ -164,16 +164,22 @@ def test_only_the_curator_knows_the_name_of_its_counts() -> None:
     assert users == ["kinfolk.privacy.curator"]
 
 
-def test_starting_up_needs_no_extra() -> None:
-    """The command line starts without pandas, polars, opendp, Spark, ipumspy or JAX, and quickly.
+EXTRAS = ["pandas", "polars", "opendp", "pyspark", "ipumspy", "jax", "scipy", "torch"]
 
-    Numba and Jinja are no extras, but few commands need them, and Numba takes a second to load.
+
+@pytest.mark.parametrize(
+    ("started", "heavy"),
+    [
+        ("kinfolk.datasets", [*EXTRAS, "numba", "jinja2"]),
+        ("kinfolk.cli.main", [*EXTRAS, "numba", "jinja2", "numpy", "pyarrow"]),
+        ("kinfolk", [*EXTRAS, "numba", "jinja2", "numpy", "pyarrow", "yaml", "click", "rich"]),
+    ],
+)
+def test_starting_up_is_quick(started: str, heavy: list[str]) -> None:
+    """Without pandas, polars, opendp, Spark, ipumspy or JAX, which need not be there.
+
+    The others are no extras, but few commands need them, and Numba takes a second to load.
     """
-    heavy = ["pandas", "polars", "opendp", "pyspark", "ipumspy", "jax", "scipy", "torch"]
-    heavy += ["numba", "jinja2"]
-    code = (
-        "import sys, kinfolk.cli.main, kinfolk.datasets; "
-        f"print([name for name in {heavy} if name in sys.modules])"
-    )
+    code = f"import sys, {started}; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

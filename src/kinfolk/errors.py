@@ -41,8 +41,7 @@ def redacted(on: bool = True) -> Iterator[None]:
     It holds for this thread, or this task of asyncio.
 
     >>> import pyarrow as pa
-    >>> from kinfolk.data.encode import encode
-    >>> from kinfolk.schema import Schema
+    >>> from kinfolk import Schema, encode
     >>> text = "{individual: {table: p, attributes: {sex: {values: [m, f]}}}, max_size: 1}"
     >>> with redacted():
     ...     try:

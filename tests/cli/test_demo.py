@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kinfolk.cli.demo import CLOSING, show
+from kinfolk.cli.demo import CLOSING, run_demo
 from kinfolk.cli.main import cli, run
 from kinfolk.schema import Schema
 
@@ -15,7 +15,7 @@ SMALL = ["--method", "hpd-fixed", "--rounds", "2", "--components", "10", "--max-
 
 def small(output: Path) -> int:
     """The demo with single attributes and hardly any fitting."""
-    return show(output, workload="workload: {k: 1,", settings=SMALL)
+    return run_demo(output, workload="workload: {k: 1,", settings=SMALL)
 
 
 @pytest.fixture(scope="module")

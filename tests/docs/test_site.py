@@ -9,6 +9,7 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -24,29 +25,55 @@ def test_the_page_of_commands_is_up_to_date() -> None:
 
 
 def test_every_public_name_has_its_place() -> None:
+    """On the page about Python in a heading or a table, and on that of all names."""
     text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-    headings = {
-        word for line in text.splitlines() if line.startswith("## ") for word in line.split()
-    }
-    assert set(kinfolk.__all__) <= headings
-
-
-def test_the_reference_has_every_name_that_is_public_or_shown() -> None:
-    """What kinfolk exports, and whatever a page imports from it."""
-    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
-    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
-    shown = {f"kinfolk.{name}" for name in kinfolk.__all__}
-    for module, names in re.findall(r">>> from (kinfolk[\w.]*) import ([\w, ]+)", text):
-        shown |= {f"{module}.{name.strip()}" for name in names.split(",")}
+    headings = [line for line in text.splitlines() if line.startswith("## ")]
+    named = {word for line in headings for word in line.split()}
+    rows = [line.split(" | ")[0] for line in text.splitlines() if line.startswith("| ")]
+    named |= {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    assert set(kinfolk.__all__) - named == set()
     reference = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
-    told = set(re.findall(r"^::: (\S+)$", reference, re.MULTILINE))
-    # The same thing may be imported from where it is and from where it is exported.
-    assert {_meant(one) for one in shown} <= {_meant(one) for one in told}
+    listed = re.findall(r"^::: (\S+)$", reference, re.MULTILINE)
+    # Two are listed by where they are, since a folder is called the same.
+    assert {_meant(one) for one in listed} == {getattr(kinfolk, name) for name in kinfolk.__all__}
+    assert len(listed) == len(kinfolk.__all__)
 
 
 def _meant(path: str) -> object:
     module, name = path.rsplit(".", 1)
     return getattr(importlib.import_module(module), name)
+
+
+def pages_for_users() -> list[Path]:
+    about_the_code = ("architecture.md", "contributing.md", "changelog.md")
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    return [page for page in pages if page.name not in about_the_code]
+
+
+def test_pages_import_from_the_top_alone() -> None:
+    """Examples that somebody may copy use public names, and nothing below them."""
+    imports = re.compile(
+        r"^(?:>>> |\.\.\. )?\s*(?:from|import) (kinfolk\S*)(?: import (.+))?$", re.M
+    )
+    found = 0
+    for one in pages_for_users():
+        for module, names in imports.findall(one.read_text(encoding="utf-8")):
+            assert module == "kinfolk", f"{one.name} imports {module}"
+            unknown = {name.strip() for name in names.split(",") if name} - set(kinfolk.__all__)
+            assert unknown == set(), f"{one.name} imports {unknown}"
+            found += 1
+    assert found > 10
+
+
+def test_public_names_are_found_whatever_was_imported_before() -> None:
+    """Two folders are called like functions; and a name in no list would be found by chance."""
+    importlib.import_module("kinfolk.evaluate.metrics")
+    importlib.import_module("kinfolk.audit.engine")
+    for name in kinfolk.__all__:
+        assert not isinstance(getattr(kinfolk, name), ModuleType), name
+    assert set(kinfolk.__all__) <= set(dir(kinfolk))
+    with pytest.raises(AttributeError, match="gone"):
+        _ = kinfolk.gone
 
 
 def test_docstrings_on_a_page() -> None:
@@ -57,6 +84,13 @@ def test_docstrings_on_a_page() -> None:
     paged = "Adds.\n\n- `a, b`: what to add,\n    whatever it is.\n\n"
     paged += "```pycon\n>>> 1 + 1\n2\n```\n\nNote: nothing."
     assert on_a_page(written) == paged
+
+
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "CHANGELOG.md"])
+def test_pages_of_the_repository_are_not_copied(name: str) -> None:
+    """The site shows the files themselves; a copy would fall behind."""
+    shown = ROOT / "docs" / name.lower()
+    assert shown.read_bytes() == (ROOT / name).read_bytes(), f"link docs/{name.lower()} to it"
 
 
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])

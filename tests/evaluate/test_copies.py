@@ -6,8 +6,7 @@ import numpy as np
 
 from evaluate.families import FAMILIES, families
 from kinfolk.data.encode import encode
-from kinfolk.evaluate.copies import identities
-from kinfolk.evaluate.resample import bootstrap_resample, halves
+from kinfolk.evaluate.groups import bootstrap_resample, halves, identities
 
 
 def test_identities_are_those_of_sorted_members() -> None:

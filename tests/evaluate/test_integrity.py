@@ -14,8 +14,8 @@ from kinfolk.data.encode import encode
 from kinfolk.data.frames import write_table
 from kinfolk.data.linking import link_tables
 from kinfolk.errors import DataError, KinfolkError
-from kinfolk.evaluate import compare
-from kinfolk.evaluate.copies import identities
+from kinfolk.evaluate import compare, integrity
+from kinfolk.evaluate.groups import identities
 from kinfolk.evaluate.integrity import find_tables, read_real, read_synthetic
 
 
@@ -55,7 +55,7 @@ def test_tables_are_linked_once(monkeypatch: pytest.MonkeyPatch) -> None:
         calls.append(given)
         return link_tables(*given, **more)
 
-    monkeypatch.setattr("kinfolk.evaluate.integrity.link_tables", link)
+    monkeypatch.setattr(integrity, "link_tables", link)
     monkeypatch.setattr("kinfolk.data.encode.link_tables", link)
     broken = add(families(), homes=[(900, 0)], people=[(999, 0)])
     order = np.random.default_rng(1).permutation(broken["people"].num_rows)

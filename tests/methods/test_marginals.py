@@ -26,8 +26,7 @@ from kinfolk.privacy.sensitivity import paired_marginals, workload_weights
 from kinfolk.privacy.unit import Neighbours
 from kinfolk.privacy.view import PublicView, Sensitivities
 from kinfolk.queries.counting import Counter, count
-from kinfolk.queries.orders import order_of, with_lower_orders
-from kinfolk.queries.workload import Workload
+from kinfolk.queries.workload import Workload, order_of, with_lower_orders
 from kinfolk.schema import Schema
 from promises import IN_PLACE, REPLACE, certified, promise
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from generators import schemas
 from kinfolk.datasets import load_schema
 from kinfolk.errors import KinfolkError
-from kinfolk.queries.english import describe
+from kinfolk.queries.questions import describe
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
 

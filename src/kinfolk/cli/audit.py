@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from kinfolk._io import write_whole
-from kinfolk.cli.console import progress, say
+from kinfolk.cli.console import PATH, progress, say
 from kinfolk.errors import KinfolkError
-from kinfolk.privacy.accounting import Accounting
-from kinfolk.privacy.unit import Neighbours, Unit
 
 if TYPE_CHECKING:
     from kinfolk.audit import AuditResult
@@ -47,10 +45,7 @@ Example:
 @click.command(name="audit", help=HELP, short_help="Try to refute the privacy promise by trial.")
 @click.option("--what", default="default", show_default=True, help="What to run; see above.")
 @click.option("--unit", required=True, help="household or person: what the datasets differ in.")
-@click.option(
-    "--neighbours",
-    help="For a household: add-remove (the default) or replace.",
-)
+@click.option("--neighbours", help="For a household: add-remove (the default) or replace.")
 @click.option(
     "--accounting",
     help="zcdp or gaussian. By default zcdp for measure, select and run, else gaussian.",
@@ -65,9 +60,7 @@ Example:
     show_default=True,
     help="How often, at least, the bounds are true.",
 )
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="Draw the errors into this .svg."
-)
+@click.option("-o", "--output", type=PATH, help="Draw the errors into this .svg.")
 def audit_command(
     what: str,
     unit: str,
@@ -82,6 +75,7 @@ def audit_command(
     """See HELP."""
     # Imported here because it brings the compiled counting along, which other commands do without.
     from kinfolk.audit import audit, plot_svg
+    from kinfolk.privacy import Accounting, Neighbours, Unit
 
     if output is not None and output.suffix != ".svg":
         raise KinfolkError(f"{output}: the plot is an SVG. Name a file that ends in .svg.")

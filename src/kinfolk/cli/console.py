@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Literal
 
 import click
@@ -30,6 +31,8 @@ from kinfolk.errors import redact
 out = Console(highlight=False, soft_wrap=True, emoji=False)
 err = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 
+PATH = click.Path(path_type=Path)
+"""What an option or argument that names a file or folder takes."""
 
 REDACT = click.option(
     "--redact",

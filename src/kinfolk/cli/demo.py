@@ -9,9 +9,7 @@ from pathlib import Path
 
 import click
 
-from kinfolk.cli.console import say
-from kinfolk.data.frames import write_table
-from kinfolk.datasets import load_detroit, schema_text
+from kinfolk.cli.console import PATH, say
 from kinfolk.errors import KinfolkError
 
 HELP = """Run kinfolk on real households that come with it, from tables to report.
@@ -65,17 +63,17 @@ Next, with your own files:
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=PATH,
     default=Path("kinfolk-demo"),
     show_default=True,
     help="The folder to write into.",
 )
 def demo(output: Path) -> int:
     """See HELP."""
-    return show(output)
+    return run_demo(output)
 
 
-def show(output: Path, *, workload: str = PAIRS, settings: Sequence[str] = FEW) -> int:
+def run_demo(output: Path, *, workload: str = PAIRS, settings: Sequence[str] = FEW) -> int:
     """Write the tables and run the commands; `settings` are further ones of `kinfolk synth`."""
     # Imported here because it imports this command.
     from kinfolk.cli.main import run
@@ -103,6 +101,9 @@ def show(output: Path, *, workload: str = PAIRS, settings: Sequence[str] = FEW) 
 
 def _write(output: Path, workload: str) -> list[str]:
     """Write the schema and the tables, unless other files stand in their place; their names."""
+    from kinfolk.data.frames import write_table
+    from kinfolk.datasets import load_detroit, schema_text
+
     _, tables = load_detroit()
     written = {f"{name}.csv": table for name, table in tables.items()}
     text = schema_text("detroit").replace(SHIPPED, workload)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kinfolk.cli.console import REDACT, say, table, tell
-from kinfolk.errors import KinfolkError, redacting
+from kinfolk.cli.console import PATH, REDACT, say, table, tell
+from kinfolk.cli.validate import name_tables
+from kinfolk.errors import redacting
 from kinfolk.schema import Schema
 
 if TYPE_CHECKING:
@@ -38,23 +39,21 @@ Example:
     options_metavar="",
 )
 @click.argument(
-    "schema",
-    type=click.Path(path_type=Path),
-    metavar="SCHEMA --real HOUSEHOLDS PERSONS --synthetic DIR -o REPORT_DIR",
+    "schema", type=PATH, metavar="SCHEMA --real HOUSEHOLDS PERSONS --synthetic DIR -o REPORT_DIR"
 )
 @click.option(
     "--real",
     "first",
-    type=click.Path(path_type=Path),
+    type=PATH,
     required=True,
     metavar="HOUSEHOLDS PERSONS",
     help="The real tables, groups first.",
 )
 # An option of click takes a fixed number of words; the second file comes as an argument.
-@click.argument("rest", nargs=-1, type=click.Path(path_type=Path), metavar="")
+@click.argument("rest", nargs=-1, type=PATH, metavar="")
 @click.option(
     "--synthetic",
-    type=click.Path(path_type=Path),
+    type=PATH,
     required=True,
     metavar="DIR",
     help="The folder with the synthetic tables.",
@@ -62,7 +61,7 @@ Example:
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=PATH,
     required=True,
     metavar="REPORT_DIR",
     help="The folder to write into.",
@@ -76,24 +75,17 @@ def evaluate_command(
     from kinfolk.evaluate import evaluate
 
     declared = Schema.from_yaml(schema)
-    names, given = declared.table_names, (first, *rest)
-    if len(given) != len(names):
-        raise KinfolkError(
-            f"--real names {len(given)} file{'s' if len(given) != 1 else ''}, but the schema has "
-            f"{len(names)} table{'s' if len(names) != 1 else ''}. "
-            f"Name one file for each, in this order: {', '.join(names)}."
-        )
-    real = dict(zip(names, given, strict=True))
+    real = name_tables(declared, (first, *rest), given="--real names")
     found = evaluate(declared, real=real, synthetic=synthetic, stage=tell)
     written = found.write(output)
     if not redacting():
-        summarise(found)
+        print_errors(found)
     for path in written.values():
         say(f"Wrote {path}")
     say("\nNOT PRIVATE: both files hold true figures of the real data. Do not publish them.")
 
 
-def summarise(found: Evaluation) -> None:
+def print_errors(found: Evaluation) -> None:
     """Print the errors of each level, and what was left out."""
     comparison = found.comparison
     rows = [

@@ -12,18 +12,15 @@ import click
 
 import kinfolk
 from kinfolk.cli.audit import audit_command
-from kinfolk.cli.certificate import certificate
 from kinfolk.cli.console import tell
 from kinfolk.cli.demo import demo
 from kinfolk.cli.evaluate import evaluate_command
-from kinfolk.cli.ledger import ledger_command
+from kinfolk.cli.ledger import certificate, ledger_command
 from kinfolk.cli.plan import plan_command
-from kinfolk.cli.prepare import init, prepare, simulate
-from kinfolk.cli.queries import queries
-from kinfolk.cli.query import query
+from kinfolk.cli.prepare import init, prepare, simulate_command
+from kinfolk.cli.queries import queries, query
 from kinfolk.cli.reproduce import reproduce_command
-from kinfolk.cli.sample import sample
-from kinfolk.cli.synth import fit, synth
+from kinfolk.cli.synth import fit_command, sample_command, synth
 from kinfolk.cli.validate import validate
 from kinfolk.errors import KinfolkError, private, redacting
 
@@ -57,15 +54,15 @@ COMMANDS = (
     queries,
     plan_command,
     synth,
-    fit,
-    sample,
+    fit_command,
+    sample_command,
     query,
     evaluate_command,
     certificate,
     ledger_command,
     audit_command,
     prepare,
-    simulate,
+    simulate_command,
     reproduce_command,
 )
 

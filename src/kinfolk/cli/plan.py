@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kinfolk.cli.console import err, say, table, tell
-from kinfolk.cli.progress import PROMISE, SETTINGS, given, options, required
-from kinfolk.privacy.unit import Unit
+from kinfolk.cli.console import PATH, err, say, table, tell
+from kinfolk.cli.progress import PROMISE, SETTINGS, options, promise_of, required
 from kinfolk.schema import Schema
 
 if TYPE_CHECKING:
@@ -28,45 +27,22 @@ Example:
 
 
 @click.command(name="plan", help=HELP, short_help="Say what a run would do, without data.")
-@click.argument("schema", type=click.Path(path_type=Path))
+@click.argument("schema", type=PATH)
 @click.option("--groups", type=int, required=True, help="How many groups the data has.")
 @click.option("--people", type=int, help="How many people it has.  [default: about 2.5 to a group]")
 @options(*PROMISE, *SETTINGS)
-def plan_command(
-    schema: Path,
-    groups: int,
-    people: int | None,
-    unit: str | None,
-    epsilon: float,
-    delta: float | None,
-    neighbours: str | None,
-    accounting: str | None,
-    method: str | None,
-    **settings: Any,
-) -> None:
+def plan_command(schema: Path, groups: int, people: int | None, **settings: Any) -> None:
     """See HELP."""
-    required(unit=unit, delta=delta)
-    assert unit is not None  # noqa: S101  (just checked)
-    assert delta is not None  # noqa: S101  (just checked)
+    required(unit=settings["unit"], delta=settings["delta"])
     # Imported here because it brings the compiled loops along, which other commands do without.
-    from kinfolk.methods.registry import method_named
+    from kinfolk.privacy.unit import Unit
     from kinfolk.release.estimate import plan
-    from kinfolk.release.fitting import promised
 
     declared = Schema.from_yaml(schema)
-    chosen = method_named(method, **given(settings))
-    guarantee = promised(
-        declared,
-        chosen,
-        unit=unit,
-        epsilon=epsilon,
-        delta=delta,
-        neighbours=neighbours,
-        accounting=accounting,
-    )
+    method, guarantee = promise_of(declared, settings)
     with err.status("Trying it on made-up groups"):
-        estimate = plan(declared, chosen, guarantee, groups=groups, people=people)
-    _show(estimate, chosen.name, groups)
+        estimate = plan(declared, method, guarantee, groups=groups, people=people)
+    _show(estimate, method.name, groups)
     _say_promise(declared, guarantee, groups if guarantee.unit is Unit.GROUP else estimate.people)
 
 

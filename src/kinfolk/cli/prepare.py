@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from kinfolk.cli.census import CENSUS, read_census
-from kinfolk.cli.console import progress, say, tell
-from kinfolk.cli.progress import options
+from kinfolk.cli.console import PATH, progress, say, tell
+from kinfolk.cli.progress import INTO_FOLDER, options
 from kinfolk.errors import KinfolkError
 
 INIT = """Draft a schema from two tables.
@@ -46,31 +46,23 @@ Example:
   kinfolk simulate acs --groups 87453 --seed 1 -o acs-simulated
 """
 
-into_folder = click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    required=True,
-    help="The folder to write into.",
-)
-
 TARGETS = ("acs", "acs-red", "acs-rel")
 
 
 @click.command(help=INIT, short_help="Draft a schema from two tables.")
-@click.argument("households", type=click.Path(path_type=Path))
-@click.argument("persons", type=click.Path(path_type=Path))
+@click.argument("households", type=PATH)
+@click.argument("persons", type=PATH)
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=PATH,
     default=Path("schema.yaml"),
     show_default=True,
     help="Where to write the draft.",
 )
 @click.option("--id", "group_id", help="The group table's id column, where it cannot be guessed.")
 @click.option("--group-id", "link", help="The individual table's column that holds the group's id.")
-@click.option("--sdv", type=click.Path(path_type=Path), help="An SDV metadata.json to start from.")
+@click.option("--sdv", type=PATH, help="An SDV metadata.json to start from.")
 @click.option("--force", is_flag=True, help="Overwrite an existing schema.")
 def init(
     households: Path,
@@ -97,7 +89,7 @@ def init(
 @click.command(help=PREPARE, short_help="Read IPUMS or Census PUMS extracts.")
 @click.argument("target", type=click.Choice(TARGETS))
 @options(*CENSUS)
-@into_folder
+@INTO_FOLDER
 def prepare(target: str, output: Path, **extract: Any) -> None:
     """See PREPARE."""
     from kinfolk.data.frames import write_table
@@ -114,12 +106,12 @@ def prepare(target: str, output: Path, **extract: Any) -> None:
         tell(f"Note: {note}")
 
 
-@click.command(help=SIMULATE, short_help="Make census-like households.")
+@click.command(name="simulate", help=SIMULATE, short_help="Make census-like households.")
 @click.argument("name", type=click.Choice([*TARGETS, "afst"]))
 @click.option("--groups", type=int, required=True, help="How many households (or referrals).")
 @click.option("--seed", type=int, required=True, help="The same seed gives the same households.")
-@into_folder
-def simulate(name: str, groups: int, seed: int, output: Path) -> None:
+@INTO_FOLDER
+def simulate_command(name: str, groups: int, seed: int, output: Path) -> None:
     """See SIMULATE."""
     from kinfolk.data.simulate import write_simulation
 

@@ -1,19 +1,20 @@
-"""What the commands that fit a model are told, and how they show that they are at work."""
+"""The settings of the commands that fit a model, and how they show that they are at work."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from kinfolk.cli.console import err, progress, tell
+from kinfolk.cli.console import PATH, err, progress, tell
 
 if TYPE_CHECKING:
-    from kinfolk.methods.method import Progress
+    from kinfolk.methods.method import Method, Progress
+    from kinfolk.privacy.guarantee import Guarantee
+    from kinfolk.schema import Schema
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -36,7 +37,7 @@ SETTINGS = (
     ),
     click.option("--max-passes", type=int, help="Of marginals: passes of one fit, at most."),
 )
-"""What a method can be told; one that does not belong to it is refused."""
+"""Of methods; one that does not belong to the chosen method is refused."""
 
 PROMISE = (
     click.option(
@@ -63,7 +64,7 @@ PROMISE = (
         "[default: the tightest for the method]",
     ),
 )
-"""What every command that spends, or plans to, has to be told."""
+"""Of every command that spends, or plans to."""
 
 FORMAT = click.option(
     "--format",
@@ -77,11 +78,7 @@ GROUPS = click.option(
     "--groups", type=int, help="How many groups to draw.  [default: as many as the data has]"
 )
 INTO_FOLDER = click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    required=True,
-    help="The folder to write into.",
+    "-o", "--output", type=PATH, required=True, help="The folder to write into."
 )
 FORCE = click.option("--force", is_flag=True, help="Overwrite what is there; never a ledger.")
 
@@ -108,11 +105,23 @@ def options(*several: Callable[[Command], Command]) -> Callable[[Command], Comma
     return add
 
 
-def required(**told: Any) -> None:
-    """What has to be told, unless a ledger tells it."""
-    for name, value in told.items():
+def required(**settings: Any) -> None:
+    """Refuse to go on without these, which only a ledger can stand in for."""
+    for name, value in settings.items():
         if value is None:
             raise click.UsageError(f"Missing option '--{name}'.")
+
+
+def promise_of(schema: Schema, settings: dict[str, Any]) -> tuple[Method, Guarantee]:
+    """The method and the guarantee that PROMISE and SETTINGS ask for."""
+    # Imported here because it brings the compiled loops along, which other commands do without.
+    from kinfolk.methods.registry import method_named
+    from kinfolk.release.fitting import promised
+
+    names = ("unit", "epsilon", "delta", "neighbours", "accounting")
+    of_method = {name: value for name, value in settings.items() if name not in names}
+    method = method_named(of_method.pop("method"), **given(of_method))
+    return method, promised(schema, method, **{name: settings[name] for name in names})
 
 
 def given(settings: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`kinfolk synth` and `fit`: from private tables to what may be published."""
+"""`kinfolk synth`, `fit` and `sample`: from private tables to what may be published."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kinfolk.cli.console import REDACT, say, tell
+from kinfolk.cli.console import PATH, REDACT, say, tell
 from kinfolk.cli.progress import (
     FORCE,
     FORMAT,
@@ -17,19 +17,18 @@ from kinfolk.cli.progress import (
     INTO_FOLDER,
     PROMISE,
     SETTINGS,
-    given,
     options,
+    promise_of,
     required,
     stages,
 )
-from kinfolk.cli.validate import name_tables, warn_of_computed
+from kinfolk.cli.validate import DRAFTED, name_tables, warn_of_computed
 from kinfolk.errors import KinfolkError
-from kinfolk.privacy.unit import Unit
 from kinfolk.schema import Schema
 
 if TYPE_CHECKING:
     from kinfolk.methods.method import Progress
-    from kinfolk.release import Fitted
+    from kinfolk.release import Fitted, Release
 
 SYNTH = """Make synthetic tables from private ones, with a certificate.
 
@@ -61,6 +60,17 @@ Example:
       --epsilon 1 --delta 1e-9 -o model.kinfolk
 """
 
+SAMPLE = """Draw synthetic tables from a model.
+
+MODEL is a model.kinfolk that `kinfolk fit` or `synth` wrote. No data is needed and nothing is
+spent: draw as often and as much as you like. Written into the folder are the tables and the
+model's certificate, privacy.json. Streams: the number of groups is limited by the disk alone.
+
+\b
+Example:
+  kinfolk sample model.kinfolk --groups 1000000 --format parquet -o more
+"""
+
 MODEL = "model.kinfolk"
 CERTIFICATE = "privacy.json"
 LEDGER = "ledger.jsonl"
@@ -69,10 +79,7 @@ SEED = click.option(
     "--seed", type=int, help="For tests: the same seed gives the same result, and NO PRIVACY."
 )
 SHARED = click.option(
-    "--ledger",
-    "shared",
-    type=click.Path(path_type=Path),
-    help="A ledger that `kinfolk ledger create` made, to draw on.",
+    "--ledger", "shared", type=PATH, help="A ledger that `kinfolk ledger create` made, to draw on."
 )
 RESUME = click.option(
     "--resume", is_flag=True, help="Go on with the run whose ledger is there, if there is one."
@@ -80,8 +87,8 @@ RESUME = click.option(
 
 
 @click.command(help=SYNTH, short_help="Make synthetic tables from private ones.")
-@click.argument("schema", type=click.Path(path_type=Path))
-@click.argument("tables", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("schema", type=PATH)
+@click.argument("tables", nargs=-1, required=True, type=PATH)
 @options(*PROMISE, INTO_FOLDER, GROUPS, FORMAT, SHARED, SEED, RESUME, FORCE, *SETTINGS)
 @REDACT
 def synth(
@@ -93,12 +100,12 @@ def synth(
     shared: Path | None,
     resume: bool,
     force: bool,
-    **told: Any,
+    **settings: Any,
 ) -> None:
     """See SYNTH."""
     declared = Schema.from_yaml(schema)
     files = name_tables(declared, tables)
-    ledger = _ledger(shared, output, told)
+    ledger = _ledger(shared, output, settings)
     written = [output / f"{name}.{form}" for name in declared.table_names]
     results = [*written, output / CERTIFICATE, output / MODEL]
     _check_old_ledger(output / LEDGER)
@@ -113,65 +120,102 @@ def synth(
         )
     ledger.parent.mkdir(parents=True, exist_ok=True)
     with stages() as show:
-        fitted = _fit(declared, files, ledger, resume, output / CERTIFICATE, told, show)
+        fitted = _fit(declared, files, ledger, resume, output / CERTIFICATE, settings, show)
         release = fitted.release
         output.mkdir(parents=True, exist_ok=True)
         release.save(output / MODEL)
-        wanted = release.groups if groups is None else groups
-        drawn = release.write(
-            output,
-            groups=groups,
-            seed=fitted.modelling_seed,
-            format=form,
-            progress=lambda done: show("writing", done, wanted),
-        )
-    for name, rows in drawn.rows.items():
-        say(f"Wrote {drawn.paths[name]}: {rows:,} rows.")
+        drawn = _draw(release, output, groups, fitted.modelling_seed, form, show)
+    for line in drawn:
+        say(line)
     say(f"Wrote {output / CERTIFICATE} and {output / MODEL}.")
     _close(fitted, ledger)
 
 
-@click.command(help=FIT, short_help="Fit a model to private tables.")
-@click.argument("schema", type=click.Path(path_type=Path))
-@click.argument("tables", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.command(name="fit", help=FIT, short_help="Fit a model to private tables.")
+@click.argument("schema", type=PATH)
+@click.argument("tables", nargs=-1, required=True, type=PATH)
 @options(*PROMISE)
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), required=True, help="The model file."
-)
+@click.option("-o", "--output", type=PATH, required=True, help="The model file.")
 @options(SHARED, SEED, RESUME, FORCE, *SETTINGS)
 @REDACT
-def fit(
+def fit_command(
     schema: Path,
     tables: tuple[Path, ...],
     output: Path,
     shared: Path | None,
     resume: bool,
     force: bool,
-    **told: Any,
+    **settings: Any,
 ) -> None:
     """See FIT."""
     declared = Schema.from_yaml(schema)
     files = name_tables(declared, tables)
     if output.is_dir():
         raise KinfolkError(f"{output}: is a folder. Name the model file, such as model.kinfolk.")
-    ledger = _ledger(shared, output, told)
+    ledger = _ledger(shared, output, settings)
     _check_place(ledger, [output], shared=shared is not None, resume=resume, force=force)
     output.parent.mkdir(parents=True, exist_ok=True)
     with stages() as show:
-        fitted = _fit(declared, files, ledger, resume, None, told, show)
+        fitted = _fit(declared, files, ledger, resume, None, settings, show)
         fitted.release.save(output)
     say(f"Wrote {output}.")
     _close(fitted, ledger)
 
 
-def _ledger(shared: Path | None, output: Path, told: dict[str, Any]) -> Path:
-    """The ledger to draw on: beside what is written, or one that fills in what was not told."""
+@click.command(name="sample", help=SAMPLE, short_help="Draw synthetic tables from a model.")
+@click.argument("model", type=PATH)
+@options(GROUPS, INTO_FOLDER, FORMAT)
+@click.option("--seed", type=int, help="The same seed draws the same tables.")
+@FORCE
+def sample_command(
+    model: Path, groups: int | None, output: Path, form: str, seed: int | None, force: bool
+) -> None:
+    """See SAMPLE."""
+    # Imported here because it brings the compiled loops along, which other commands do without.
+    from kinfolk.release import load
+
+    release = load(model)
+    names = [f"{name}.{form}" for name in release.schema.table_names]
+    there = [output / name for name in [*names, CERTIFICATE] if (output / name).exists()]
+    if there and not force:
+        raise KinfolkError(f"{there[0]}: the file exists. Write to another place, or add --force.")
+    with stages() as show:
+        drawn = _draw(release, output, groups, seed, form, show)
+    for line in drawn:
+        say(line)
+    say(f"Wrote {output / CERTIFICATE}.")
+    if not release.private:
+        say("NOT PRIVATE: the model was fitted with a seed, and nobody is protected.")
+
+
+def _draw(
+    release: Release,
+    output: Path,
+    groups: int | None,
+    seed: int | None,
+    form: str,
+    on_progress: Progress,
+) -> list[str]:
+    """Draw tables into a folder; what to say about each."""
+    wanted = release.groups if groups is None else groups
+    drawn = release.write(
+        output,
+        groups=groups,
+        seed=seed,
+        format=form,
+        progress=lambda done: on_progress("writing", done, wanted),
+    )
+    return [f"Wrote {drawn.paths[name]}: {rows:,} rows." for name, rows in drawn.rows.items()]
+
+
+def _ledger(shared: Path | None, output: Path, settings: dict[str, Any]) -> Path:
+    """The ledger to draw on: beside what is written, or one that fills in what is not set."""
     if shared is None:
-        required(unit=told["unit"], delta=told["delta"])
+        required(unit=settings["unit"], delta=settings["delta"])
         # A folder may be called `.` or `..`, beside which nothing can be written.
         named = output if output.name not in ("", "..") else output.resolve()
         return named.with_name(f"{named.name or 'kinfolk'}.{LEDGER}")
-    from kinfolk.privacy.account import read_account
+    from kinfolk.privacy import read_account
 
     account = read_account(shared)
     if not account.shared:
@@ -187,8 +231,8 @@ def _ledger(shared: Path | None, output: Path, told: dict[str, Any]) -> Path:
         "accounting": total.accounting.value,
     }
     for name, value in filling.items():
-        if told[name] is None:
-            told[name] = value
+        if settings[name] is None:
+            settings[name] = value
     return shared
 
 
@@ -223,20 +267,15 @@ def _fit(
     ledger: Path,
     resume: bool,
     beside: Path | None,
-    told: dict[str, Any],
-    show: Progress,
+    settings: dict[str, Any],
+    on_progress: Progress,
 ) -> Fitted:
     # Imported here because it brings the compiled loops along, which other commands do without.
-    from kinfolk.methods.registry import method_named
+    from kinfolk.privacy.unit import Unit
     from kinfolk.release import fit as fit_tables
-    from kinfolk.release.fitting import promised
 
-    settings = dict(told)
     seed = settings.pop("seed")
-    names = ("unit", "epsilon", "delta", "neighbours", "accounting")
-    words = {name: settings.pop(name) for name in names}
-    method = method_named(settings.pop("method"), **given(settings))
-    guarantee = promised(schema, method, **words)
+    method, guarantee = promise_of(schema, settings)
     if guarantee.unit is Unit.INDIVIDUAL:
         warn_of_computed(schema, files)
     return fit_tables(
@@ -248,7 +287,7 @@ def _fit(
         seed=seed,
         resume=resume,
         beside=beside,
-        progress=show,
+        progress=on_progress,
     )
 
 
@@ -268,10 +307,7 @@ def _close(fitted: Fitted, ledger: Path) -> None:
         say("NOT PRIVATE: the noise came from a seed, and nobody is protected.")
     tell(f"Counting took {fitted.counting_seconds:.1f} s, fitting {fitted.fitting_seconds:.1f} s.")
     if stated["domain"] == "drafted":
-        tell(
-            "Warning: the schema says `domain: drafted`: its values were read off the data, "
-            "which leaks.\nConfirm the marked lines and set `domain: declared`."
-        )
+        tell(DRAFTED)
     lost = sum(not spend["released"] for spend in stated["spends"])
     if lost and fitted.ending != "short":
         tell(

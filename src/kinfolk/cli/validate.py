@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
-from kinfolk.cli.console import REDACT, say, table, tell
-from kinfolk.data.encode import encode
-from kinfolk.data.encoded import Encoded
+from kinfolk.cli.console import PATH, REDACT, say, table, tell
 from kinfolk.errors import KinfolkError, redacting
 from kinfolk.schema import Schema
+
+if TYPE_CHECKING:
+    from kinfolk.data.encoded import Encoded
 
 HELP = """Check tables against a schema and show everything there is to mend, in one run.
 
@@ -27,30 +27,34 @@ Example:
   kinfolk validate schema.yaml households.csv persons.csv
 """
 
+DRAFTED = (
+    "Warning: the schema says `domain: drafted`: its values were read off the data, which leaks.\n"
+    "Confirm the marked lines and set `domain: declared`."
+)
+
 
 @click.command(help=HELP, short_help="Check tables against a schema.")
-@click.argument("schema", type=click.Path(path_type=Path))
-@click.argument("tables", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("schema", type=PATH)
+@click.argument("tables", nargs=-1, required=True, type=PATH)
 @REDACT
 def validate(schema: Path, tables: tuple[Path, ...]) -> None:
     """See HELP."""
+    from kinfolk.data.encode import encode
+
     declared = Schema.from_yaml(schema)
     encoded = encode(declared, name_tables(declared, tables))
     if redacting():
         say("The tables fit the schema.")
     else:
         say("The tables fit the schema. (These are true figures of the data: not private.)\n")
-        summarise(encoded)
+        _summarise(encoded)
     for name, formula in _seem_computed(declared, encoded):
         tell(
             f"\nNote: {name} seems computed from the members ({formula}).\n"
             "If it is, and the unit is `person`, write `derived: true`."
         )
     if declared.domain == "drafted":
-        tell(
-            "\nWarning: the schema says `domain: drafted`: its values were read off the data, "
-            "which leaks.\nConfirm the marked lines and set `domain: declared`."
-        )
+        tell(f"\n{DRAFTED}")
 
 
 def warn_of_computed(schema: Schema, tables: Mapping[str, Any]) -> None:
@@ -69,19 +73,19 @@ def _seem_computed(schema: Schema, data: Encoded | Mapping[str, Any]) -> list[tu
     return seem_computed(schema, data)
 
 
-def name_tables(schema: Schema, paths: tuple[Path, ...]) -> dict[str, Any]:
+def name_tables(schema: Schema, paths: tuple[Path, ...], *, given: str = "got") -> dict[str, Any]:
     """Give the files the schema's table names, in order: groups first."""
     names = schema.table_names
     if len(paths) != len(names):
         raise KinfolkError(
-            f"got {len(paths)} file{'s' if len(paths) != 1 else ''}, but the schema has "
+            f"{given} {len(paths)} file{'s' if len(paths) != 1 else ''}, but the schema has "
             f"{len(names)} table{'s' if len(names) != 1 else ''}. "
             f"Name one file for each, in this order: {', '.join(names)}."
         )
     return dict(zip(names, paths, strict=True))
 
 
-def summarise(encoded: Encoded) -> None:
+def _summarise(encoded: Encoded) -> None:
     """Print what the encoded data looks like: sizes, roles, domain, and what was left out."""
     schema, cleaning = encoded.schema, encoded.cleaning
     names = schema.table_names
@@ -115,6 +119,8 @@ def summarise(encoded: Encoded) -> None:
 
 
 def _summarise_sizes(encoded: Encoded) -> None:
+    import numpy as np
+
     sizes = np.bincount(encoded.sizes, minlength=encoded.schema.size_limit + 1)
     rows = [
         [str(size), f"{sizes[size]:,}", f"{sizes[size] / encoded.groups:.1%}"]

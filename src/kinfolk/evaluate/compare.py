@@ -8,20 +8,19 @@ from typing import Any
 
 from kinfolk.data.encoded import Cleaning, Encoded
 from kinfolk.data.tables import TableLike
-from kinfolk.evaluate import distributions, pairs, resample
-from kinfolk.evaluate.copies import Copies, copies
+from kinfolk.evaluate import distributions, groups
 from kinfolk.evaluate.distributions import Distribution, Shown, TwoWay
+from kinfolk.evaluate.groups import Copies, PairTable, Tie
 from kinfolk.evaluate.integrity import Integrity, read_real, read_synthetic
 from kinfolk.evaluate.metrics import (
     COMMON,
     Answer,
-    Answers,
+    AnswerPairs,
     AttributeErrors,
     SetErrors,
     Summary,
     by_attribute,
 )
-from kinfolk.evaluate.pairs import PairTable, Tie
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
@@ -133,7 +132,7 @@ def compare(
     Tables are files or data frames by the schema's names. NOT PRIVATE: nothing of the result may
     leave the place where the real data is.
 
-    >>> from kinfolk.datasets import load_detroit
+    >>> from kinfolk import load_detroit
     >>> schema, tables = load_detroit()
     >>> workload = Workload.of(schema, k=1)
     >>> found = compare(schema, real=tables, synthetic=tables, workload=workload)
@@ -147,13 +146,13 @@ def compare(
     made, integrity = read_synthetic(schema, synthetic)
     tell(f"Counting {asked.size:,} queries")
     counts = _counted(truth, asked)
-    answers = Answers.of(counts, _counted(made, asked))
-    again = resample.bootstrap_resample(truth)
-    second = Answers.of(counts, _counted(again, asked))
+    answers = AnswerPairs.of(counts, _counted(made, asked))
+    again = groups.bootstrap_resample(truth)
+    second = AnswerPairs.of(counts, _counted(again, asked))
     tell("Comparing distributions")
     sets = answers.sets()
     shown = distributions.shown_attributes(truth)
-    ties = pairs.ties_of(schema)
+    ties = groups.ties_of(schema)
     return Comparison(
         schema=schema,
         real=(truth.groups, truth.people),
@@ -173,8 +172,8 @@ def compare(
         one_way=distributions.one_way(shown, real=truth, synthetic=made),
         two_way=distributions.two_way(shown, real=truth, synthetic=made, second=again),
         ties=ties,
-        pairs=pairs.pair_tables(ties, shown, real=truth, synthetic=made, second=again),
-        copies=copies(truth, made),
+        pairs=groups.pair_tables(ties, shown, real=truth, synthetic=made, second=again),
+        copies=groups.copies(truth, made),
     )
 
 

@@ -75,7 +75,7 @@ def evaluate(
     holds `<table>.csv` or `<table>.parquet`, and `privacy.json` where there is one. They may come
     from any tool. NOT PRIVATE: nothing of the result may leave the place where the real data is.
 
-    >>> from kinfolk.datasets import load_detroit
+    >>> from kinfolk import load_detroit
     >>> schema, tables = load_detroit()
     >>> workload = Workload.of(schema, k=1)
     >>> evaluate(schema, real=tables, synthetic=tables, workload=workload)

@@ -9,11 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk.queries.counting import Counter
-from kinfolk.queries.english import describe
+from kinfolk.queries.questions import describe
 from kinfolk.queries.workload import Marginal, Workload
-from kinfolk.schema import Schema
+from kinfolk.schema import Level, Schema
 from kinfolk.schema.names import AttributeNames
-from kinfolk.schema.schema import LEVELS
 
 Floats = npt.NDArray[np.float64]
 
@@ -110,7 +109,7 @@ class Answer:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Answers:
+class AnswerPairs:
     """The answers of a workload on both sides: shares of groups or of people, (queries,) each."""
 
     workload: Workload
@@ -118,7 +117,7 @@ class Answers:
     other: Floats
 
     @classmethod
-    def of(cls, real: Counter, other: Counter) -> Answers:
+    def of(cls, real: Counter, other: Counter) -> AnswerPairs:
         """From exact counts."""
         return cls(workload=real.workload, real=shares(real), other=shares(other))
 
@@ -132,8 +131,8 @@ class Answers:
         errors, kept = self.errors, self.real >= at_least
         level = _levels(self.workload)
         found = {
-            name: Summary.of(errors[kept & (level == index)])
-            for index, name in enumerate(LEVELS)
+            str(name): Summary.of(errors[kept & (level == index)])
+            for index, name in enumerate(Level)
             if name in {marginal.level for marginal in self.workload.marginals}
         }
         return {**found, "all": Summary.of(errors[kept])}
@@ -163,7 +162,7 @@ class Answers:
         """The queries with the largest errors of every level, the largest first."""
         errors, level = self.errors, _levels(self.workload)
         chosen: list[int] = []
-        for index in range(len(LEVELS)):
+        for index in range(len(Level)):
             queries = np.flatnonzero(level == index)
             # Ties go to the query that comes first, so that the list does not depend on chance.
             chosen += queries[np.argsort(-errors[queries], kind="stable")[:number]].tolist()
@@ -207,13 +206,13 @@ def by_attribute(sets: tuple[SetErrors, ...]) -> tuple[AttributeErrors, ...]:
 
 def shares(counter: Counter) -> Floats:
     """Counts as shares: of groups at the group level, of people at the others."""
-    per_group = _levels(counter.workload) == LEVELS.index("group")
+    per_group = _levels(counter.workload) == list(Level).index(Level.GROUP)
     return counter.counts / np.where(per_group, counter.groups, counter.people)
 
 
 def _levels(workload: Workload) -> npt.NDArray[np.int64]:
     """(queries,) the level of every query, as an index."""
-    levels = [LEVELS.index(marginal.level) for marginal in workload.marginals]
+    levels = [list(Level).index(marginal.level) for marginal in workload.marginals]
     return np.repeat(levels, [marginal.cells for marginal in workload.marginals])
 
 

@@ -46,8 +46,14 @@ from kinfolk.privacy.mechanisms import Gaussian
 from kinfolk.privacy.sensitivity import moves_whole_groups
 from kinfolk.privacy.view import PublicView
 from kinfolk.queries.impossible import impossible_cells
-from kinfolk.queries.orders import order_of, parts_of, with_lower_orders, with_sizes
-from kinfolk.queries.workload import Marginal, Workload
+from kinfolk.queries.workload import (
+    Marginal,
+    Workload,
+    order_of,
+    parts_of,
+    with_lower_orders,
+    with_sizes,
+)
 from kinfolk.schema import Numeric, Schema
 
 REPLICATES = "replicates"

@@ -21,7 +21,7 @@ from kinfolk.models.mixture.prepared import Prepared
 from kinfolk.models.universe_kernel import LEVELS, contributions
 from kinfolk.queries.questions import Conditions, Question
 from kinfolk.queries.workload import Marginal, Workload
-from kinfolk.schema import Categorical, Schema, WorkloadSpec
+from kinfolk.schema import Categorical, Level, Schema, WorkloadSpec
 
 Floats = npt.NDArray[np.float64]
 
@@ -48,7 +48,7 @@ class Narrowed:
         table = np.asarray(probabilities, np.float64)
         return np.array([self._share(table, one) for one in self._questions], np.float64)
 
-    def _block(self, level: str, relation: str | None) -> tuple[Marginal, Prepared]:
+    def _block(self, level: Level, relation: str | None) -> tuple[Marginal, Prepared]:
         """All cells of: the group, its size, a person, and at the relation level a relative."""
         schema = self._narrow.schema
         marginal = Marginal(

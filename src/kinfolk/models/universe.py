@@ -17,8 +17,7 @@ import numpy.typing as npt
 
 from kinfolk.errors import KinfolkError
 from kinfolk.models.universe_kernel import LEVELS, contributions
-from kinfolk.queries.ties import ties
-from kinfolk.queries.workload import Marginal, Query
+from kinfolk.queries.workload import Marginal, Query, ties
 from kinfolk.schema import Attribute, Schema
 
 Floats = npt.NDArray[np.float64]

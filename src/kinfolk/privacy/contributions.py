@@ -13,8 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from kinfolk.queries.ties import Tie, ties
-from kinfolk.queries.workload import Marginal
+from kinfolk.queries.workload import Marginal, Tie, ties
 from kinfolk.schema import Schema
 
 

@@ -20,10 +20,10 @@ from kinfolk.queries.kernel import (
     Ints,
     count_families,
 )
-from kinfolk.queries.ties import ties
-from kinfolk.queries.workload import Workload
+from kinfolk.queries.workload import Workload, ties
+from kinfolk.schema import Level
 
-_LEVELS = {"group": GROUP, "individual": INDIVIDUAL, "relation": RELATION}
+_LEVELS = {Level.GROUP: GROUP, Level.INDIVIDUAL: INDIVIDUAL, Level.RELATION: RELATION}
 _MOST_CELLS = 2**31
 """In one marginal: cells within a marginal are 32-bit numbers in the compiled loop."""
 
@@ -77,8 +77,7 @@ def count(
     Divide by the number of groups at the group level, by the number of people at the others.
     `weights` says what a group of each size adds in each marginal, (marginals, sizes + 1) integers.
 
-    >>> from kinfolk.datasets import load_detroit
-    >>> from kinfolk.data.encode import encode
+    >>> from kinfolk import encode, load_detroit
     >>> schema, tables = load_detroit()
     >>> workload = Workload.of(schema, k=1, levels=["individual"], attributes=["sex"])
     >>> count(encode(schema, tables), workload).tolist()

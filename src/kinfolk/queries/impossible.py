@@ -8,8 +8,7 @@ from functools import reduce
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk.queries.ties import ties
-from kinfolk.queries.workload import Marginal
+from kinfolk.queries.workload import Marginal, ties
 from kinfolk.schema import Schema
 from kinfolk.schema.rules import Rule
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kinfolk.queries.workload import FAMILIES, Marginal
-from kinfolk.schema import Schema
+from kinfolk.queries.workload import Marginal
+from kinfolk.schema import Level, Schema
 from kinfolk.schema.names import AttributeNames
 
 PARTS = ("group", "individual", "relative")
@@ -15,8 +15,7 @@ PARTS = ("group", "individual", "relative")
 def describe_marginal(schema: Schema, marginal: Marginal) -> dict[str, Any]:
     """A marginal in words: its level, and the names of its attributes.
 
-    >>> from kinfolk.datasets import load_schema
-    >>> from kinfolk.queries.workload import Workload
+    >>> from kinfolk import Workload, load_schema
     >>> schema = load_schema("acs-red")
     >>> marginal = Workload.of(schema, k=2, attributes=["FARM", "SEX"]).marginals[0]
     >>> describe_marginal(schema, marginal)
@@ -34,7 +33,7 @@ def describe_marginal(schema: Schema, marginal: Marginal) -> dict[str, Any]:
     }
     relation = {} if marginal.relation is None else {"relation": marginal.relation}
     return {
-        "level": marginal.level,
+        "level": str(marginal.level),
         **relation,
         **{part: names for part, names in named.items() if names},
     }
@@ -46,7 +45,7 @@ def marginal_from(schema: Schema, described: Mapping[str, Any]) -> Marginal:
     Its weight in the workload is not written down, and is one.
     """
     level, relation = described["level"], described.get("relation")
-    if level not in FAMILIES or (level == "relation") != (relation in schema.relations):
+    if level not in list(Level) or (level == Level.RELATION) != (relation in schema.relations):
         raise ValueError(f"there is no level {str(level)[:40]!r} with that relation")
     own = [*schema.group_attributes, schema.count]
     members = list(schema.member_attributes)
@@ -57,14 +56,14 @@ def marginal_from(schema: Schema, described: Mapping[str, Any]) -> Marginal:
     for part, positions in parts.items():
         if list(positions) != sorted(set(positions)):
             raise ValueError(f"the {part} attributes of a marginal are out of order or repeated")
-    if bool(parts["relative"]) != (level == "relation") or not any(parts.values()):
+    if bool(parts["relative"]) != (level == Level.RELATION) or not any(parts.values()):
         raise ValueError("a marginal has too many or too few attributes")
     named = AttributeNames(schema)
     first = named.first_individual
     sizes = [named.size(p) for p in parts["group"]]
     sizes += [named.size(first + p) for p in (*parts["individual"], *parts["relative"])]
     return Marginal(
-        level=level,
+        level=Level(level),
         relation=relation,
         group=parts["group"],
         individual=parts["individual"],

@@ -19,9 +19,9 @@ import math
 import re
 
 from kinfolk.errors import KinfolkError
-from kinfolk.queries.questions import Codes, Question, sizes_of
+from kinfolk.queries.questions import Codes, Question, size_attribute
 from kinfolk.queries.values import NUMBER, compare, read_value
-from kinfolk.schema import Attribute, Schema
+from kinfolk.schema import Attribute, Level, Schema
 from kinfolk.schema.attributes import shown
 from kinfolk.schema.findings import did_you_mean
 from kinfolk.schema.names import AttributeNames
@@ -49,7 +49,7 @@ _WORD = re.compile(r"[^\s,;:&|()=<>!]+|.")
 def parse(schema: Schema, text: str) -> tuple[Question, ...]:
     """The questions that a line of text asks: one, or all that it is broken down into.
 
-    >>> from kinfolk.datasets import load_schema
+    >>> from kinfolk import load_schema
     >>> schema = load_schema("detroit")
     >>> for text in (
     ...     "households with cars = 2 that contain a person with sex = female and age = 35..54",
@@ -74,7 +74,7 @@ class _Reader:
         self.schema, self.text, self.at = schema, text, 0
         self.names = AttributeNames(schema)
         self.nouns = _nouns(schema)
-        self.level = None if schema.group else "individual"
+        self.level = None if schema.group else Level.INDIVIDUAL
         self.relation: str | None = None
         self.of_relative = self.in_brackets = False
         self.found: dict[tuple[bool, int], list[Codes]] = {}
@@ -88,7 +88,7 @@ class _Reader:
         if self.level is None:
             group, people = self.schema.table_names
             raise KinfolkError(f"say of what: begin with {group!r} or with {people!r}.")
-        if self.relation and self.level == "group":
+        if self.relation and self.level is Level.GROUP:
             people = self.schema.individual.table
             raise KinfolkError(f"{self.relation} is asked of people: begin with {people!r}.")
         if self.relation and not any(relative for relative, _ in self.found):
@@ -116,7 +116,7 @@ class _Reader:
                 people[relative][position - first] = codes
         return Question(
             schema=self.schema,
-            level="relation" if self.relation else self.level or "individual",
+            level=Level.RELATION if self.relation else self.level or Level.INDIVIDUAL,
             relation=self.relation,
             group=group,
             individual=people[False],
@@ -240,7 +240,10 @@ class _Reader:
         return codes
 
     def _attribute(self, position: int) -> tuple[str, Attribute]:
-        group = [*self.schema.group_attributes.items(), (self.schema.count, sizes_of(self.schema))]
+        group = [
+            *self.schema.group_attributes.items(),
+            (self.schema.count, size_attribute(self.schema)),
+        ]
         return [*group, *self.schema.member_attributes.items()][position]
 
     def _filler(self) -> None:
@@ -257,14 +260,14 @@ class _Reader:
         raise KinfolkError(f"attribute {shown(word)} is unknown. {did_you_mean(word, known)}")
 
 
-def _nouns(schema: Schema) -> dict[str, str]:
+def _nouns(schema: Schema) -> dict[str, Level]:
     """How groups and individuals can be called, and the level that means."""
-    tables = {"individual": schema.individual.table}
+    tables = {Level.INDIVIDUAL: schema.individual.table}
     if schema.group:
-        tables = {"group": schema.group.table, **tables}
+        tables = {Level.GROUP: schema.group.table, **tables}
     nouns = {noun: level for level, table in tables.items() for noun in (table, singular(table))}
-    usual = {"group": "group groups household households"} if schema.group else {}
-    usual |= {"individual": "individual individuals people person persons"}
+    usual = {Level.GROUP: "group groups household households"} if schema.group else {}
+    usual |= {Level.INDIVIDUAL: "individual individuals people person persons"}
     for level, words in usual.items():
         for word in words.split():
             nouns.setdefault(word, level)

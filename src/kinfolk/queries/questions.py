@@ -1,35 +1,41 @@
-"""A question: like a query, but an attribute may have any of several categories."""
+"""Queries and questions in plain English, with the schema's labels.
+
+A question is like a query, but an attribute may have any of several categories.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from kinfolk.queries.english import describe
-from kinfolk.queries.workload import Marginal, Query
-from kinfolk.schema import Attribute, Categorical, Numeric, Schema, WorkloadSpec
-from kinfolk.schema.attributes import MISSING_LABEL
+from kinfolk.queries.workload import Query
+from kinfolk.schema import Attribute, Categorical, Level, Numeric, Schema
+from kinfolk.schema.words import singular
 
 Codes = tuple[int, ...]
 """Categories of one attribute, in increasing order."""
 Conditions = Mapping[int, Codes]
 """What attributes must be, by position: any of these categories."""
 
+_OPENINGS = {"a", "an", "in", "not", "never", "under", "over", "without", "of"}
+_NOT_ADJECTIVES = {"yes", "no", "none", "other", "some", "any", "unknown", "head", "spouse"}
+_PLURALS = {"person": "people", "child": "children", "man": "men", "woman": "women"}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
     """Whose share is asked for. Levels and positions are those of a `Marginal`.
 
-    >>> from kinfolk.datasets import load_schema
+    >>> from kinfolk import load_schema
     >>> schema = load_schema("detroit")
-    >>> print(Question(schema=schema, level="group", group={0: (0, 1)}, individual={1: (8, 9)}))
+    >>> print(Question(schema=schema, level=Level.GROUP, group={0: (0, 1)}, individual={1: (8, 9)}))
     Share of households with cars = no vehicle or 1 vehicle that contain at least one person who \
 is aged 65 to 120
     """
 
     schema: Schema
-    level: str
-    """group, individual or relation."""
+    level: Level
+    """What is counted."""
     relation: str | None = None
     """The relation's name, at the relation level."""
     group: Conditions = field(default_factory=dict)
@@ -48,50 +54,59 @@ is aged 65 to 120
         return self.level in spec.levels and number <= most
 
     def __str__(self) -> str:
-        """What is asked, in plain English: the words are those of `describe`.
+        """What is asked, in plain English.
 
-        They come from a schema in which every choice of categories is one category.
+        A label that completes "a person who is ..." (female, never married, a veteran) is used
+        that way; for all others the column is named.
         """
         schema = self.schema
-        texts: dict[tuple[str, int], list[str]] = {}
-        group = [*schema.group_attributes.items(), (schema.count, sizes_of(schema))]
-        people = list(schema.member_attributes.items())
-        for table, attributes, conditions in (
-            ("group", group, self.group),
-            ("individual", people, self.individual),
-            ("individual", people, self.relative),
-        ):
-            for position, codes in conditions.items():
-                known = texts.setdefault((table, position), [])
-                known.append(words(attributes[position][1], codes))
-        told = replace(
-            schema,
-            group=schema.group
-            and replace(schema.group, attributes=_told(group, "group", texts), weight=None),
-            individual=replace(schema.individual, attributes=_told(people, "individual", texts)),
-            # The size is one of the group attributes here, and the role one of a member's.
-            count="",
-            roles=None,
-            relations={},
-            workload=WorkloadSpec(k=1),
-            never=(),
-        )
-        parts = (self.group, self.individual, self.relative)
-        marginal = Marginal(
-            level=self.level,
-            relation=self.relation,
-            group=tuple(self.group),
-            individual=tuple(self.individual),
-            relative=tuple(self.relative),
-            shape=(1,) * sum(map(len, parts)),
-        )
-        # A relative's condition on an attribute comes after the person's own.
-        told_codes = [0] * (len(self.group) + len(self.individual))
-        told_codes += [len(set(texts["individual", position])) - 1 for position in self.relative]
-        return describe(told, Query(marginal=marginal, codes=tuple(told_codes)))
+        home = _of_group(schema, self.group)
+        own, relative = _of_person(schema, self.individual), _of_person(schema, self.relative)
+        person = singular(schema.individual.table)
+        groups = _plural(singular(schema.group.table)) if schema.group else "records"
+        if self.level == Level.GROUP:
+            containing = f" that contain at least one {person} {_who(own, 1)}" if own else ""
+            return f"Share of {groups}{home}{containing}"
+        text = f"Share of {_plural(person)}"
+        if own:
+            text += f" {_who(own, 2)}"
+        if self.relation is not None:
+            joint = " and" if own else " who"
+            text += f"{joint} {_relation_phrase(self.relation)} {_who(relative, 1)}"
+        if home:
+            comma = "," if own or self.relation else ""
+            text += f"{comma} in {groups}{home}"
+        return text
 
 
-def sizes_of(schema: Schema) -> Categorical:
+def describe(schema: Schema, query: Query) -> str:
+    """Say what a query asks.
+
+    >>> from kinfolk import Workload, load_schema
+    >>> schema = load_schema("detroit")
+    >>> workload = Workload.of(schema, attributes=["cars", "sex", "age"])
+    >>> print(describe(schema, workload.query(15)))
+    Share of households with cars = no vehicle that contain at least one person who is female and \
+aged 35 to 44
+    """
+    marginal, codes = query.marginal, iter(query.codes)
+    # In the order of the codes: a group's, a person's own, a relative's.
+    group, individual, relative = (
+        {position: (next(codes),) for position in part}
+        for part in (marginal.group, marginal.individual, marginal.relative)
+    )
+    question = Question(
+        schema=schema,
+        level=marginal.level,
+        relation=marginal.relation,
+        group=group,
+        individual=individual,
+        relative=relative,
+    )
+    return str(question)
+
+
+def size_attribute(schema: Schema) -> Categorical:
     """The size of a group, as if it were an attribute like the others."""
     return Categorical(values=list(schema.sizes))
 
@@ -131,16 +146,64 @@ def _runs(attribute: Attribute, codes: Codes) -> Iterable[list[int]]:
     yield run
 
 
-def _told(
-    attributes: list[tuple[str, Attribute]],
-    table: str,
-    texts: Mapping[tuple[str, int], list[str]],
-) -> dict[str, Attribute]:
-    """The attributes with what is asked of them as their only categories."""
-    told: dict[str, Attribute] = {}
-    for position, (name, attribute) in enumerate(attributes):
-        known = list(dict.fromkeys(texts.get((table, position), ["any"])))
-        # Without labels it says "has x = missing" rather than "is missing".
-        labelled = attribute.labels and MISSING_LABEL not in known
-        told[name] = Categorical(values=known, labels=known if labelled else None)
-    return told
+def _plural(noun: str) -> str:
+    if noun in _PLURALS:
+        return _PLURALS[noun]
+    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
+        return noun[:-1] + "ies"
+    return noun + ("es" if noun.endswith(("s", "x", "ch", "sh")) else "s")
+
+
+def _of_group(schema: Schema, conditions: Conditions) -> str:
+    attributes = [*schema.group_attributes.items(), (schema.count, size_attribute(schema))]
+    parts: list[str] = []
+    for position, codes in conditions.items():
+        name, attribute = attributes[position]
+        parts.append(f"{name} = {words(attribute, codes)}")
+    return f" with {_and(parts)}" if parts else ""
+
+
+def _of_person(schema: Schema, conditions: Conditions) -> list[tuple[str, str]]:
+    """Each condition as (verb, complement): ('is', 'female') or ('has', 'esr = 3')."""
+    attributes = list(schema.member_attributes.items())
+    return [_phrase(*attributes[position], codes) for position, codes in conditions.items()]
+
+
+def _phrase(name: str, attribute: Attribute, codes: Codes) -> tuple[str, str]:
+    text = words(attribute, codes)
+    blank = attribute.missing and codes == (attribute.size - 1,)
+    if attribute.labels and not blank and _completes(text):
+        return "is", text
+    if name.lower().startswith("age") and not blank and text[:1].isdigit():
+        return "is", f"aged {text}"
+    return "has", f"{name} = {text}"
+
+
+def _completes(label: str) -> bool:
+    """Whether "who is LABEL" is English: one plain adjective, or words that begin like one."""
+    first, *rest = label.split()
+    if rest:
+        return first in _OPENINGS or label.endswith("years old")
+    return label.isalpha() and label.islower() and label not in _NOT_ADJECTIVES
+
+
+def _who(phrases: list[tuple[str, str]], number: int) -> str:
+    """'who is female and has esr = 3'; in the plural 'who are female and have esr = 3'."""
+    verbs = {"is": "are", "has": "have"} if number > 1 else {}
+    parts: list[str] = []
+    last = ""
+    for verb, complement in sorted(phrases, key=lambda phrase: phrase[0] != "is"):
+        parts.append(complement if verb == last else f"{verbs.get(verb, verb)} {complement}")
+        last = verb
+    return f"who {_and(parts)}"
+
+
+def _relation_phrase(relation: str) -> str:
+    spaced = relation.replace("_", " ")
+    if spaced.startswith("has "):
+        return f"have a {spaced[4:]}"
+    return f"are {spaced} somebody"
+
+
+def _and(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

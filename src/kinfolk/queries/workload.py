@@ -11,17 +11,16 @@ import itertools
 import math
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from kinfolk.errors import KinfolkError
 from kinfolk.notebook import show
-from kinfolk.schema import Schema
+from kinfolk.schema import Level, Schema
 from kinfolk.schema.findings import did_you_mean
 from kinfolk.schema.names import AttributeNames
-from kinfolk.schema.schema import LEVELS
 
-FAMILIES = {"group": "Q_G", "individual": "Q_I", "relation": "Q_R"}
+FAMILIES = {Level.GROUP: "Q_G", Level.INDIVIDUAL: "Q_I", Level.RELATION: "Q_R"}
 """What the paper calls the queries of each level."""
 
 
@@ -34,8 +33,8 @@ class Marginal:
     relation level    the same, who have a relative with the relative part
     """
 
-    level: str
-    """group, individual or relation."""
+    level: Level
+    """What is counted."""
     relation: str | None
     """The relation's name, at the relation level."""
     group: tuple[int, ...]
@@ -84,7 +83,7 @@ class Query:
 class Workload:
     """Marginals laid end to end in one vector of answers.
 
-    >>> from kinfolk.datasets import load_schema
+    >>> from kinfolk import load_schema
     >>> workload = Workload.of(load_schema("acs-red"))
     >>> workload.size, {level: workload.count(level) for level in ("group", "individual")}
     (2666, {'group': 1333, 'individual': 1333})
@@ -110,9 +109,8 @@ class Workload:
         """
         spec = schema.workload
         names = AttributeNames(schema)
-        chosen_levels = spec.levels if levels is None else tuple(levels)
+        chosen_levels = _read_levels(schema, spec.levels if levels is None else levels)
         chosen_sets = spec.sets if sets is None and attributes is None and k is None else sets
-        _check_levels(schema, chosen_levels)
         listed = dict.fromkeys(
             tuple(sorted({names.find(name) for name in one})) for one in chosen_sets or ()
         )
@@ -127,12 +125,12 @@ class Workload:
         marginals: list[Marginal] = []
         for level in chosen_levels:
             weight = float(spec.weights.get(level, 1.0))
-            for relation in schema.relations if level == "relation" else (None,):
+            for relation in schema.relations if level is Level.RELATION else (None,):
                 if listed:
                     parts = _split_sets(level, names, list(listed))
                 else:
                     parts = _parts(level, names, positions, order)
-                marginals += [_block(names, level, relation, part, weight) for part in parts]
+                marginals += [_marginal(names, level, relation, part, weight) for part in parts]
         if not marginals:
             raise KinfolkError(
                 "the workload is empty: no query fits the levels and attributes. "
@@ -172,7 +170,7 @@ class Workload:
     def query(self, index: int) -> Query:
         """Query number `index`.
 
-        >>> from kinfolk.datasets import load_schema
+        >>> from kinfolk import load_schema
         >>> Workload.of(load_schema("acs-red")).query(1).codes
         (0, 0, 1)
         """
@@ -192,7 +190,7 @@ class Workload:
         return self.offsets[self.marginals.index(query.marginal)] + cell
 
     def __repr__(self) -> str:
-        parts = [f"{self.count(level):,} {level}" for level in LEVELS if self.count(level)]
+        parts = [f"{self.count(level):,} {level}" for level in Level if self.count(level)]
         number = len(self.marginals)
         return f"Workload({self.size:,} queries in {number:,} marginals: {', '.join(parts)})"
 
@@ -210,24 +208,25 @@ class Workload:
         return show("Workload", rows, headings=["", "marginals", "queries"])
 
 
-def _check_levels(schema: Schema, levels: Sequence[str]) -> None:
+def _read_levels(schema: Schema, levels: Sequence[str]) -> tuple[Level, ...]:
     for level in levels:
-        if level not in LEVELS:
-            raise KinfolkError(f"level {level!r} is unknown. {did_you_mean(level, LEVELS)}")
-        if level == "relation" and not schema.relations:
+        if level not in list(Level):
+            raise KinfolkError(f"level {level!r} is unknown. {did_you_mean(level, Level)}")
+        if level == Level.RELATION and not schema.relations:
             raise KinfolkError(
                 "relation queries need roles and relations, and the schema declares none. "
                 "Declare `roles:` and `relations:`, or leave the level out."
             )
+    return tuple(map(Level, levels))
 
 
 Part = tuple[tuple[int, ...], tuple[int, ...]]
 """Positions of the own attributes (group and individual together) and of the relative's."""
 
 
-def _parts(level: str, names: AttributeNames, positions: Sequence[int], k: int) -> Iterator[Part]:
+def _parts(level: Level, names: AttributeNames, positions: Sequence[int], k: int) -> Iterator[Part]:
     """All ways to name k attributes; a relative's may repeat the person's own."""
-    if level != "relation":
+    if level is not Level.RELATION:
         yield from ((own, ()) for own in itertools.combinations(positions, k))
         return
     # A relation is between roles: asking for them again would say nothing new.
@@ -240,11 +239,11 @@ def _parts(level: str, names: AttributeNames, positions: Sequence[int], k: int) 
 
 
 def _split_sets(
-    level: str, names: AttributeNames, sets: Sequence[tuple[int, ...]]
+    level: Level, names: AttributeNames, sets: Sequence[tuple[int, ...]]
 ) -> Iterator[Part]:
     """Listed attribute sets; at the relation level with every choice of the relative's part."""
     for one in sets:
-        if level != "relation":
+        if level is not Level.RELATION:
             yield one, ()
             continue
         if any(map(names.is_role, one)):
@@ -255,8 +254,8 @@ def _split_sets(
                 yield tuple(p for p in one if p not in relative), relative
 
 
-def _block(
-    names: AttributeNames, level: str, relation: str | None, part: Part, weight: float
+def _marginal(
+    names: AttributeNames, level: Level, relation: str | None, part: Part, weight: float
 ) -> Marginal:
     own, relative = part
     first = names.first_individual
@@ -269,3 +268,91 @@ def _block(
         shape=tuple(names.size(p) for p in (*own, *relative)),
         weight=weight,
     )
+
+
+def order_of(marginal: Marginal) -> int:
+    """How many attributes a marginal is about."""
+    return len(marginal.shape)
+
+
+def parts_of(marginal: Marginal) -> Iterator[Marginal]:
+    """All marginals over some of its attributes; a relation needs one of the relative's."""
+    group, own = len(marginal.group), len(marginal.group) + len(marginal.individual)
+    named = (*marginal.group, *marginal.individual, *marginal.relative)
+    for number in range(1, order_of(marginal)):
+        for kept in itertools.combinations(range(len(named)), number):
+            relative = tuple(named[at] for at in kept if at >= own)
+            if marginal.relation is not None and not relative:
+                continue
+            yield replace(
+                marginal,
+                group=tuple(named[at] for at in kept if at < group),
+                individual=tuple(named[at] for at in kept if group <= at < own),
+                relative=relative,
+                shape=tuple(marginal.shape[at] for at in kept),
+            )
+
+
+def with_lower_orders(workload: Workload) -> Workload:
+    """The workload, followed by every marginal that follows from one of its own by adding up.
+
+    >>> from kinfolk import load_schema
+    >>> asked = Workload.of(load_schema("acs-red"), k=2, attributes=["FARM", "SEX", "AGE"])
+    >>> [order_of(marginal) for marginal in with_lower_orders(asked).marginals]
+    [2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1]
+    """
+    lower = {part: None for marginal in workload.marginals for part in parts_of(marginal)}
+    for marginal in workload.marginals:
+        lower.pop(marginal, None)
+    ordered = sorted(lower, key=order_of, reverse=True)
+    return replace(workload, marginals=(*workload.marginals, *ordered))
+
+
+def with_sizes(workload: Workload) -> Workload:
+    """The workload, followed by the marginal of the groups' sizes if none of its own has them.
+
+    >>> from kinfolk import load_schema
+    >>> asked = Workload.of(load_schema("acs-red"), k=1, attributes=["SEX"])
+    >>> with_sizes(asked).marginals[-1].shape
+    (3,)
+    """
+    schema = workload.schema
+    size = len(schema.group_attributes)
+    if len(schema.sizes) == 1 or any(size in marginal.group for marginal in workload.marginals):
+        return workload
+    marginal = Marginal(
+        level=Level.GROUP,
+        relation=None,
+        group=(size,),
+        individual=(),
+        relative=(),
+        shape=(len(schema.sizes),),
+    )
+    return replace(workload, marginals=(*workload.marginals, marginal))
+
+
+Tie = tuple[int, frozenset[int]]
+"""A role, and the roles of those who count as its relatives."""
+
+
+def ties(schema: Schema, relation: str) -> tuple[Tie, ...]:
+    """The ties of a relation, as `relation_counts` says.
+
+    Counting people, somebody with a matching relative counts once, whoever the relative is.
+    Counting pairs, as in the paper, somebody counts once for every role that holds a matching
+    relative: a child whose two parents both match counts twice.
+
+    >>> from kinfolk import load_schema
+    >>> ties(load_schema("acs-rel"), "has_parent")
+    ((2, frozenset({0, 1})),)
+    """
+    if schema.roles is None:
+        return ()
+    position = {name: index for index, name in enumerate(schema.roles.names)}
+    pairs = [(position[who], position[whom]) for who, whom in schema.relations[relation]]
+    if schema.workload.relation_counts == "pairs":
+        return tuple((who, frozenset([whom])) for who, whom in pairs)
+    merged: dict[int, set[int]] = {}
+    for who, whom in pairs:
+        merged.setdefault(who, set()).add(whom)
+    return tuple((who, frozenset(whom)) for who, whom in merged.items())

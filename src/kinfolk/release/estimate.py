@@ -24,9 +24,9 @@ from kinfolk.data.decode import decode
 from kinfolk.errors import KinfolkError
 from kinfolk.methods.method import Method
 from kinfolk.methods.run import run
-from kinfolk.models.records import Records
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
+from kinfolk.models.records import Records
 from kinfolk.models.universe import LARGEST, distinct_size, universe_size
 from kinfolk.privacy.curator import Curator
 from kinfolk.privacy.guarantee import Guarantee

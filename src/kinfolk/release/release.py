@@ -40,8 +40,7 @@ class Release:
     """Everything that may leave the house. Tables are drawn from it without touching data.
 
     >>> import kinfolk
-    >>> from kinfolk.datasets import load_detroit
-    >>> from kinfolk.schema import WorkloadSpec
+    >>> from kinfolk import WorkloadSpec, load_detroit
     >>> schema, tables = load_detroit()
     >>> maker = kinfolk.Synthesizer(
     ...     replace(schema, workload=WorkloadSpec(k=2)), unit="household", epsilon=1.0, delta=1e-9,

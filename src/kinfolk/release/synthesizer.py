@@ -23,7 +23,7 @@ from kinfolk.schema.words import singular
 class Synthesizer:
     """Makes synthetic tables of a schema, under a promise to the unit that is named.
 
-    >>> from kinfolk.datasets import load_detroit
+    >>> from kinfolk import load_detroit
     >>> schema, tables = load_detroit(frames="pandas")
     >>> maker = Synthesizer(
     ...     schema, unit="household", epsilon=1.0, delta=1e-9, method="hpd-fixed",

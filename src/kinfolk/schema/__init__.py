@@ -2,7 +2,7 @@
 
 from kinfolk.schema.attributes import Attribute, Categorical, Numeric, Value
 from kinfolk.schema.roles import OTHER_ROLE, Role, Roles
-from kinfolk.schema.schema import GroupTable, IndividualTable, Schema, WorkloadSpec
+from kinfolk.schema.schema import GroupTable, IndividualTable, Level, Schema, WorkloadSpec
 
 __all__ = [
     "OTHER_ROLE",
@@ -10,6 +10,7 @@ __all__ = [
     "Categorical",
     "GroupTable",
     "IndividualTable",
+    "Level",
     "Numeric",
     "Role",
     "Roles",

@@ -13,7 +13,14 @@ from kinfolk.schema.attributes import Attribute, Categorical, Numeric, shown, te
 from kinfolk.schema.findings import Findings, closest, did_you_mean, join
 from kinfolk.schema.formulas import Formula
 from kinfolk.schema.roles import OTHER_ROLE, RESERVED, Role, Roles
-from kinfolk.schema.schema import GroupTable, IndividualTable, Schema, WorkloadSpec, spoilt
+from kinfolk.schema.schema import (
+    GroupTable,
+    IndividualTable,
+    Level,
+    Schema,
+    WorkloadSpec,
+    spoilt,
+)
 from kinfolk.schema.yaml_text import load_yaml
 
 T = TypeVar("T")
@@ -111,8 +118,8 @@ class _Reader:
         relations = self.relations(node, roles)
         workload = self.workload(node, flat=flat, group=group, individual=individual)
         if relations is None:
-            levels = [level for level in workload.levels if level != "relation"]
-            workload = replace(workload, levels=levels or ["group"])
+            levels = [level for level in workload.levels if level != Level.RELATION]
+            workload = replace(workload, levels=levels or [Level.GROUP])
         max_size = node.get("max_size")
         if max_size is None:
             self.missing("max_size", "it is not given.", "Say how many members a group may have.")
@@ -305,7 +312,7 @@ class _Reader:
         self.keys(node or {}, known, "workload")
         options: dict[str, Any] = {key: node[key] for key in known if key in node} if node else {}
         if flat:
-            options.setdefault("levels", ("individual",))
+            options.setdefault("levels", (Level.INDIVIDUAL,))
         sizes = [len(table.attributes) for table in (group, individual) if table is not None]
         options.setdefault("k", max(1, min(3, sum(sizes) + (not flat))))
         spec = self.build(lambda: WorkloadSpec(**options), "workload") or WorkloadSpec(k=1)

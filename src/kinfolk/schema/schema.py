@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeGuard
@@ -19,7 +20,20 @@ from kinfolk.schema.names import AttributeNames, UnknownAttributeError
 from kinfolk.schema.roles import Roles, check_relations, is_whole
 from kinfolk.schema.rules import Rule, check_rules
 
-LEVELS = ("group", "individual", "relation")
+
+class Level(StrEnum):
+    """What a query counts."""
+
+    GROUP = "group"
+    """Groups."""
+    INDIVIDUAL = "individual"
+    """Individuals."""
+    RELATION = "relation"
+    """Individuals with a relative."""
+
+    def __repr__(self) -> str:
+        """As in a schema and in messages."""
+        return repr(self.value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +68,7 @@ class WorkloadSpec:
 
     k: int = 3
     """How many attributes one query names."""
-    levels: Sequence[str] = ("group", "individual")
+    levels: Sequence[str] = (Level.GROUP, Level.INDIVIDUAL)
     """Any of group, individual and relation."""
     relation_counts: Literal["people", "pairs"] = "people"
     """Whether a relation query counts people with at least one such relative, or pairs."""
@@ -74,13 +88,14 @@ class WorkloadSpec:
             fix = "Write a list, such as [group, individual]."
             findings.add("levels", f"{shown(self.levels)} is not a list.", fix)
         else:
-            object.__setattr__(self, "levels", tuple(self.levels))
+            known = [Level(level) if level in list(Level) else level for level in self.levels]
+            object.__setattr__(self, "levels", tuple(known))
             if not self.levels:
-                findings.add("levels", "the list is empty.", f"Use some of {', '.join(LEVELS)}.")
+                findings.add("levels", "the list is empty.", f"Use some of {', '.join(Level)}.")
             for index, level in enumerate(self.levels):
                 place = f"levels[{index}]"
-                if level not in LEVELS:
-                    fix = did_you_mean(level, LEVELS)
+                if level not in list(Level):
+                    fix = did_you_mean(level, Level)
                     findings.add(place, f"{shown(level)} is not a level.", fix)
                 elif level in self.levels[:index]:
                     findings.add(place, f"{level!r} is listed twice.", "Remove one.")
@@ -109,8 +124,8 @@ class WorkloadSpec:
             findings.add("weights", f"{shown(weights)} is not a mapping.", fix)
             return
         for level, weight in weights.items():
-            if level not in LEVELS:
-                fix = did_you_mean(level, LEVELS)
+            if level not in list(Level):
+                fix = did_you_mean(level, Level)
                 findings.add(f"weights.{level}", f"{level!r} is not a level.", fix)
             elif kind_of(weight) != "number" or not 0 < weight < math.inf:
                 what = f"{shown(weight)} is not a positive number."
@@ -264,9 +279,9 @@ class Schema:
             counted = f" ({self.count} included)" if self.group else ""
             what = f"k = {spec.k}, but there are {available} attributes{counted}."
             findings.add("workload.k", what, f"Use k of at most {available}.")
-        if "relation" in spec.levels and not self.relations:
+        if Level.RELATION in spec.levels and not self.relations:
             fix = "Declare `relations:` or remove the level."
-            place = f"workload.levels[{list(spec.levels).index('relation')}]"
+            place = f"workload.levels[{list(spec.levels).index(Level.RELATION)}]"
             findings.add(place, "relation queries need relations, and there are none.", fix)
 
         listed = [(f"attributes[{i}]", name) for i, name in enumerate(spec.attributes)]

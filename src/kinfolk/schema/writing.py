@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kinfolk.schema.attributes import Attribute, Categorical
-from kinfolk.schema.schema import Schema
+from kinfolk.schema.schema import Level, Schema
 from kinfolk.schema.yaml_text import scalar_text
 
 
@@ -40,7 +40,7 @@ def schema_text(schema: Schema) -> str:
             lines += [f"  {scalar_text(name)}: [{shown}]"]
     spec = schema.workload
     entries = [f"k: {spec.k}", f"levels: {list_text(spec.levels)}"]
-    if "relation" in spec.levels or spec.relation_counts != "people":
+    if Level.RELATION in spec.levels or spec.relation_counts != "people":
         entries += [f"relation_counts: {spec.relation_counts}"]
     if spec.attributes:
         entries += [f"attributes: {list_text(spec.attributes)}"]

@@ -23,8 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kinfolk.models.layout import Ints, Layout
-from kinfolk.queries.ties import ties
-from kinfolk.queries.workload import Marginal
+from kinfolk.queries.workload import Marginal, ties
 
 Attributes = tuple[int, ...]
 """Attributes by position."""
