@@ -13,9 +13,9 @@ import pyarrow as pa
 import pytest
 
 from homes import HOMES, homes, written
-from kinfolk.data.digest import digest_tables
 from kinfolk.data.encode import encode
 from kinfolk.data.frames import to_frame
+from kinfolk.data.tables import digest_tables
 from kinfolk.errors import DataError
 
 

@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kinfolk.data.batches import Stream, open_stream
 from kinfolk.data.buckets import Buckets, cost
 from kinfolk.data.clean import nobody_left
 from kinfolk.data.columns import column_kind
@@ -31,7 +30,7 @@ from kinfolk.data.encode import (
 )
 from kinfolk.data.encoded import Encoded
 from kinfolk.data.private_files import private_folder, sweep
-from kinfolk.data.tables import UnreadableError
+from kinfolk.data.tables import Stream, TableFile, UnreadableError, open_file
 from kinfolk.errors import DataError, KinfolkError, Problem
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.workload import Workload
@@ -61,7 +60,7 @@ class Part:
 
 def count_files(
     workload: Workload,
-    tables: Mapping[str, str | Path],
+    tables: Mapping[str, str | Path | TableFile],
     *,
     weights: npt.NDArray[np.int64] | None = None,
     memory: int = MEMORY,
@@ -93,12 +92,12 @@ def count_files(
         raise KinfolkError(f"memory is {memory!r}. Give a number of bytes, such as {MEMORY}.")
     tell = progress or (lambda stage, number: None)
     counter = Counter(workload, weights=weights)
-    streams = _open(schema, tables)
-    sweep()
-    with ExitStack() as folders:
+    with ExitStack() as stack:
+        streams = _open(schema, tables, stack)
+        sweep()
 
         def folder() -> Path:
-            return folders.enter_context(private_folder())
+            return stack.enter_context(private_folder())
 
         try:
             for part in _parts(streams, memory, folder, tell):
@@ -109,31 +108,35 @@ def count_files(
     if not counter.groups:
         oversize = counter.cleaning.groups_oversize
         others = counter.cleaning.groups_read - oversize
-        raise DataError(HEADING, [nobody_left(streams[-1].path.name, oversize, others)])
+        raise DataError(HEADING, [nobody_left(streams[-1].file.name, oversize, others)])
     return counter
 
 
-def _open(schema: Schema, tables: Mapping[str, str | Path]) -> list[Stream]:
+def wanted_columns(schema: Schema) -> dict[str, list[str]]:
+    """The columns of each table that matter, the group's id first; the group table first."""
+    people = {schema.individual.table: people_columns(schema)}
+    return {schema.group.table: home_columns(schema), **people} if schema.group else people
+
+
+def _open(
+    schema: Schema, tables: Mapping[str, str | Path | TableFile], stack: ExitStack
+) -> list[Stream]:
     """The schema's tables, groups first, if they have all the columns."""
-    wanted = {schema.individual.table: people_columns(schema)}
-    if schema.group is not None:
-        wanted = {schema.group.table: home_columns(schema), **wanted}
     streams: list[Stream] = []
     problems: list[Problem] = []
-    for name, columns in wanted.items():
-        path: object = tables[name]
-        if not isinstance(path, str | Path):
+    for name, columns in wanted_columns(schema).items():
+        file = open_file(tables[name])
+        if not isinstance(file, TableFile):
             raise KinfolkError(
-                f"{name}: {type(path).__name__} is not a path. Name a file, or count tables in "
+                f"{name}: {type(file).__name__} is not a path. Name a file, or count tables in "
                 "memory with kinfolk.queries.counting.count."
             )
         try:
-            stream = open_stream(Path(path), columns)
+            streams.append(stack.enter_context(file).stream(columns))
         except UnreadableError as error:
             problems.append(error.problem)
-            continue
-        problems += missing_columns(stream.source(rows=1), columns)
-        streams.append(stream)
+        else:
+            problems += missing_columns(streams[-1].source(rows=1), columns)
     if problems:
         raise DataError(HEADING, problems)
     return streams

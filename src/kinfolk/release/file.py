@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kinfolk.data.storage_types import types_from_json, types_to_json
 from kinfolk.errors import KinfolkError
 from kinfolk.models.histogram import Histogram
 from kinfolk.models.hpd import HPD
@@ -20,7 +21,6 @@ from kinfolk.privacy.certificate import Certificate
 from kinfolk.release.archive import read_archive, write_archive
 from kinfolk.release.digests import model_digest
 from kinfolk.release.release import PROBABILITIES, Release
-from kinfolk.release.types import types_from_json, types_to_json
 from kinfolk.release.verify import settled_groups, verify
 from kinfolk.sampling import Model
 from kinfolk.schema import Schema

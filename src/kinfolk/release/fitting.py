@@ -13,8 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kinfolk.data.frames import frame_kind
-from kinfolk.data.tables import TableLike
+from kinfolk.data.frames import TableLike, frame_kind
 from kinfolk.errors import KinfolkError
 from kinfolk.methods.method import Method, NothingLearntError, Progress, Training, silent
 from kinfolk.privacy.account import Account, Allotment, OverspendError, read_account
@@ -33,7 +32,6 @@ from kinfolk.queries.workload import Workload
 from kinfolk.release.digests import model_digest
 from kinfolk.release.interrupts import patient_interrupts
 from kinfolk.release.release import PROBABILITIES, Release, checked_seed
-from kinfolk.release.types import column_types
 from kinfolk.release.verify import verify_plan
 from kinfolk.schema import Schema
 from kinfolk.schema.words import singular
@@ -160,7 +158,7 @@ def fit(
         groups=groups,
         method=method.name,
         settings=run["settings"],
-        types=column_types(schema, tables),
+        types=curator.types,
         frames=frame_kind(tables[schema.individual.table]),
         extra=extra,
     )

@@ -14,12 +14,12 @@ import numpy.typing as npt
 
 from kinfolk.data.decode import decode
 from kinfolk.data.frames import to_frame
+from kinfolk.data.storage_types import Types
 from kinfolk.errors import KinfolkError
 from kinfolk.notebook import show
 from kinfolk.privacy.certificate import NOT_PRIVATE, certificate_rows
 from kinfolk.privacy.durable import replace as write_whole
 from kinfolk.release.digests import file_digest
-from kinfolk.release.types import Types
 from kinfolk.sampling import Model, Written, sample_encoded, write_sample
 from kinfolk.sampling.drawing import check_groups, schema_of
 from kinfolk.schema import Schema

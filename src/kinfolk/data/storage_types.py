@@ -7,16 +7,12 @@ frames turn whole numbers into fractions where one is blank.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
-import narwhals as nw
 import pyarrow as pa
-import pyarrow.ipc as ipc
-import pyarrow.parquet as pq
 
 from kinfolk.data.columns import column_kind
-from kinfolk.data.tables import TableLike, file_kind
+from kinfolk.data.tables import TableLike, stored_types
 from kinfolk.errors import KinfolkError
 from kinfolk.schema import Schema
 
@@ -61,7 +57,7 @@ def column_types(schema: Schema, tables: Mapping[str, TableLike]) -> dict[str, d
     return {
         table: {
             name: dtype
-            for name, dtype in _stored(tables[table], list(columns)).items()
+            for name, dtype in stored_types(tables[table], list(columns)).items()
             if name in columns and str(dtype) in _KNOWN and _lasts(dtype, blank=columns[name])
         }
         for table, columns in wanted.items()
@@ -108,23 +104,3 @@ def _columns(schema: Schema) -> dict[str, dict[str, bool]]:
 def _lasts(dtype: pa.DataType, *, blank: bool) -> bool:
     """Whether a type says nothing about blanks."""
     return not blank or column_kind(dtype) == "text"
-
-
-def _stored(table: TableLike, columns: list[str]) -> dict[str, pa.DataType]:
-    """The storage types of some columns of a file or frame."""
-    if isinstance(table, str | Path):
-        kind = file_kind(Path(table))
-        if kind == "csv":
-            return {}
-        if kind == "parquet":
-            schema = pq.ParquetDataset(table).schema
-        else:
-            with pa.OSFile(str(table)) as file, ipc.open_file(file) as reader:
-                schema = reader.schema
-    elif isinstance(table, pa.Table | pa.RecordBatch):
-        schema = table.schema
-    else:
-        frame = nw.from_native(table).lazy()
-        present = [name for name in columns if name in frame.collect_schema().names()]
-        schema = frame.select(present).head(0).collect("pyarrow").to_arrow().schema
-    return dict(zip(schema.names, schema.types, strict=True))
