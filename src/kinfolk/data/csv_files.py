@@ -7,7 +7,7 @@ import gzip
 import hashlib
 import io
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, cast
@@ -173,7 +173,9 @@ def _records(path: Path, *, strict: bool = False) -> Iterator[tuple[int, list[st
         yield from _split(file, path, strict=strict)
 
 
-def _split(file: IO[bytes], path: Path, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
+def _split(
+    file: IO[bytes], path: Path, *, strict: bool = False
+) -> Generator[tuple[int, list[str]], None, None]:
     """The lines that are not empty, split into cells, each with the number it begins at."""
     text = io.TextIOWrapper(file, "utf-8-sig", "replace", newline="")
     reader = csv.reader(text, delimiter=_delimiter(path), strict=strict)

@@ -59,7 +59,7 @@ def seem_computed(schema: Schema, data: Encoded | Mapping[str, TableLike]) -> li
     Looks at the first groups only. Tables that do not fit the schema give nothing: what is wrong
     with them is said elsewhere.
 
-    >>> from kinfolk.data.shipped import schema_text
+    >>> from kinfolk.datasets import schema_text
     >>> from kinfolk.datasets import load_detroit
     >>> text = schema_text("detroit").replace(", derived: true", "")
     >>> seem_computed(Schema.from_text(text), load_detroit()[1])[0]

@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kinfolk.data.shipped import schema_text
 from kinfolk.data.simulate.stream import simulate
+from kinfolk.datasets import schema_text
 from kinfolk.errors import KinfolkError
 
 SCHEMA_FILE = "schema.yaml"

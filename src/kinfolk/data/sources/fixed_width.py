@@ -17,8 +17,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk.data.sources.csv_columns import readable
-from kinfolk.data.sources.records import BLANK, Codes
+from kinfolk.data.sources.records import BLANK, Codes, readable
 from kinfolk.errors import KinfolkError
 
 Bytes = npt.NDArray[np.uint8]

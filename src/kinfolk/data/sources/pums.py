@@ -8,12 +8,20 @@ from pathlib import Path
 import numpy as np
 
 from kinfolk.data.sources import pums_codes as pums
-from kinfolk.data.sources.counties import NY_2010, county_of_puma, refuse_other_years
-from kinfolk.data.sources.csv_columns import listed, read_csv_columns, to_codes
 from kinfolk.data.sources.ipums import refuse_quarters
-from kinfolk.data.sources.recode import NEW_YORK, to_target
-from kinfolk.data.sources.records import BLANK, Codes, Records, SourceTables, Units, link
-from kinfolk.data.sources.targets import target_schema
+from kinfolk.data.sources.pums_codes import NY_2010, county_of_puma, refuse_other_years
+from kinfolk.data.sources.records import (
+    BLANK,
+    Codes,
+    Records,
+    SourceTables,
+    Units,
+    link,
+    listed,
+    read_csv_columns,
+    to_codes,
+)
+from kinfolk.data.sources.targets import NEW_YORK, target_schema, to_target
 from kinfolk.errors import DataError, KinfolkError, Problem
 from kinfolk.schema import Schema
 
