@@ -9,12 +9,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -106,13 +106,15 @@ def open_file(table: TableLike) -> TableLike:
     return TableFile(Path(table)) if isinstance(table, str | Path) else table
 
 
-class _Opened(Protocol):
+@dataclass(frozen=True, kw_only=True)
+class _Opened:
     """What the formats have in common."""
 
-    @property
-    def schema(self) -> pa.Schema: ...
-    def batches(self, columns: list[str], rows: int) -> Iterator[pa.RecordBatch]: ...
-    def close(self) -> None: ...
+    schema: pa.Schema
+    batches: Callable[[list[str], int], Iterable[pa.RecordBatch]]
+    """Some columns that exist, about so many rows at a time."""
+    close: Callable[[], None]
+    csv: CsvFile | None = None
 
 
 class TableFile:
@@ -144,11 +146,7 @@ class TableFile:
     @cached_property
     def _opened(self) -> _Opened:
         with reading(self.path, self.kind):
-            if self.kind == "csv":
-                return _Csv(self.path)
-            if self.kind == "arrow":
-                return _Arrow(self.path)
-            return _ParquetFolder(self.path) if self.path.is_dir() else _Parquet(self.path)
+            return _OPEN[self.kind](self.path)
 
     @property
     def schema(self) -> pa.Schema:
@@ -164,8 +162,8 @@ class TableFile:
         """The wanted columns that exist; none of their rows is read yet."""
         columns, names = list(dict.fromkeys(wanted)), self.schema.names
         present = [name for name in columns if name in names]
-        if isinstance(self._opened, CsvFile) and not present:
-            self._opened.refuse_separator()
+        if self._opened.csv and not present:
+            self._opened.csv.refuse_separator()
         check_names(columns, self.name, names=names)
         return Stream(file=self, types={name: self.schema.field(name).type for name in present})
 
@@ -176,13 +174,11 @@ class TableFile:
 
     def digest(self) -> bytes:
         """The SHA-256 of the bytes: those that were read, or where not all were, those on disk."""
-        opened = self.__dict__.get("_opened")
-        if isinstance(opened, CsvFile) and opened.digest is not None:
-            return opened.digest
+        if "_opened" in self.__dict__ and self._opened.csv and self._opened.csv.digest:
+            return self._opened.csv.digest
         found = hashlib.sha256()
         # A Parquet dataset may be a folder of files.
-        folder = self.path.is_dir()
-        for part in sorted(self.path.rglob("*.parquet")) if folder else [self.path]:
+        for part in sorted(self.path.rglob("*.parquet")) if self.path.is_dir() else [self.path]:
             with part.open("rb") as file:
                 while piece := file.read(BLOCK):
                     found.update(piece)
@@ -223,58 +219,54 @@ def reading(path: Path, kind: str) -> Iterator[None]:
         raise UnreadableError(path.name, what, fix) from None
 
 
-class _Csv(CsvFile):
-    def batches(self, columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
-        return self.rows(columns, block=max(rows * len(self.header) * CELL, 1 << 16))
+def _open_csv(path: Path) -> _Opened:
+    file = CsvFile(path)
+
+    def batches(columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
+        return file.rows(columns, block=max(rows * len(file.header) * CELL, 1 << 16))
+
+    return _Opened(schema=file.schema, batches=batches, close=file.close, csv=file)
 
 
-class _Arrow:
-    def __init__(self, path: Path) -> None:
-        self._file = pa.OSFile(str(path))
-        self._reader = ipc.open_file(self._file)
-        self.schema = self._reader.schema
+def _open_arrow(path: Path) -> _Opened:
+    file = pa.OSFile(str(path))
+    reader = ipc.open_file(file)
 
-    def batches(self, columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
-        for index in range(self._reader.num_record_batches):
-            yield self._reader.get_batch(index).select(columns)
+    def batches(columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
+        for index in range(reader.num_record_batches):
+            yield reader.get_batch(index).select(columns)
 
-    def close(self) -> None:
-        self._file.close()
+    return _Opened(schema=reader.schema, batches=batches, close=file.close)
 
 
-class _Parquet:
-    def __init__(self, path: Path) -> None:
-        # Without its buffer it reads a page at a time, however large a row group is.
-        self._file = pq.ParquetFile(path, pre_buffer=False)
-        self.schema = self._file.schema_arrow
+def _open_parquet(path: Path) -> _Opened:
+    if path.is_dir():
+        return _open_folder(path)
+    # Without its buffer it reads a page at a time, however large a row group is.
+    file = pq.ParquetFile(path, pre_buffer=False)
 
-    def batches(self, columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
-        yield from self._file.iter_batches(rows, columns=columns)
+    def batches(columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
+        yield from file.iter_batches(rows, columns=columns)
 
-    def close(self) -> None:
-        self._file.close()
+    return _Opened(schema=file.schema_arrow, batches=batches, close=file.close)
 
 
-class _ParquetFolder:
-    def __init__(self, path: Path) -> None:
-        # Imported here because it brings pandas along.
-        import pyarrow.dataset as ds
+def _open_folder(path: Path) -> _Opened:
+    # Imported here because it brings pandas along.
+    import pyarrow.dataset as ds
 
-        self._field = ds.field
-        hive = ds.HivePartitioning.discover(infer_dictionary=True)
-        self._dataset = ds.dataset(path, format="parquet", partitioning=hive)
-        self.schema = self._dataset.schema
+    hive = ds.HivePartitioning.discover(infer_dictionary=True)
+    found = ds.dataset(path, format="parquet", partitioning=hive)
 
-    def batches(self, columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
-        yield from self._dataset.scanner(
-            columns={name: self._field(name) for name in columns},
-            batch_size=rows,
-            batch_readahead=1,
-            fragment_readahead=1,
-        ).to_batches()
+    def batches(columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
+        fields = {name: ds.field(name) for name in columns}
+        few = {"batch_size": rows, "batch_readahead": 1, "fragment_readahead": 1}
+        yield from found.scanner(columns=fields, **few).to_batches()
 
-    def close(self) -> None:
-        pass
+    return _Opened(schema=found.schema, batches=batches, close=lambda: None)
+
+
+_OPEN = {"csv": _open_csv, "arrow": _open_arrow, "parquet": _open_parquet}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,9 +15,8 @@ from kinfolk.data.clean import rank_within
 from kinfolk.data.columns import distinct
 from kinfolk.data.draft.infer_attribute import SMALL_TABLE
 from kinfolk.data.draft.profile import Ints, LeftOut, Opened, Profile
-from kinfolk.data.linking import Links, link_tables
+from kinfolk.data.linking import Links, link_by
 from kinfolk.errors import DataError, KinfolkError, Problem
-from kinfolk.schema import Categorical, GroupTable, IndividualTable, Schema, WorkloadSpec
 from kinfolk.schema.findings import did_you_mean
 
 _SIZE = re.compile(r"(?i)(np|persons?|size|hh_?size|household_?size|numprec|n_?persons|members)")
@@ -164,19 +163,9 @@ def _try(
     homes: Opened, people: Opened, key: str, link: str
 ) -> tuple[Links | None, tuple[Problem, ...]]:
     """Link the tables exactly as `encode` will."""
-    schema = Schema(
-        group=GroupTable(table="groups", id=key, attributes={}),
-        individual=IndividualTable(
-            table="individuals",
-            group_id=link,
-            attributes={f"not {link}": Categorical(values=[0])},
-        ),
-        max_size=1,
-        workload=WorkloadSpec(k=1),
-    )
     problems: list[Problem] = []
     try:
-        links = link_tables(schema, homes.source, people.source, problems)
+        links = link_by(key, link, homes.source, people.source, problems)
     except (pa.ArrowException, ValueError, OverflowError) as error:
         what = f"its values cannot be compared ({str(error).splitlines()[0]})."
         where = f"{people.name}, column {link}"

@@ -219,15 +219,11 @@ def _generations(units: Units, relate: Codes) -> Codes:
 
 
 def _county(homes: Records, counties: dict[int, int] | None) -> Codes:
-    unknown = np.zeros(len(homes.ids), dtype=np.int64)
     if not counties:
-        return unknown
-    pumas = np.array(sorted(counties), dtype=np.int64)
-    values = np.array([counties[int(puma)] for puma in pumas], dtype=np.int64)
-    here = homes.columns["PUMA"]
-    place = np.minimum(np.searchsorted(pumas, here), len(pumas) - 1)
-    found = (pumas[place] == here) & (homes.columns[_either(homes, STATE)] == NEW_YORK)
-    return np.where(found, values[place], unknown)
+        return np.zeros(len(homes.ids), dtype=np.int64)
+    here = [counties.get(puma, 0) for puma in homes.columns["PUMA"].tolist()]
+    inside = homes.columns[_either(homes, STATE)] == NEW_YORK
+    return np.where(inside, np.array(here, np.int64), 0)
 
 
 def _notes(schema: Schema, homes: Records, counties: dict[int, int] | None) -> list[str]:
