@@ -117,8 +117,6 @@ def _rows(profile: Profile, values: tuple[Value, ...]) -> Ints:
     return np.flatnonzero(mask)
 
 
-GLANCE = 500
-"""Every recipe is tried on this many groups; only what fits there is tried on all."""
 ENOUGH = 20
 """With fewer groups, two columns agree by chance."""
 MOST_VALUES = 25
@@ -161,42 +159,23 @@ def find_computed(
         return {}
     lead = groups.firsts if heads is None else heads
     who = "the first member" if heads is None else "the head"
-    likely = _glance(people, groups, lead, who)
-    found: dict[str, str] = {}
+    wanted: dict[bytes, list[str]] = {}
     for name, profile in homes.items():
-        start = _coded(profile, np.arange(min(GLANCE, groups.count)))
-        column: Floats | None = None
-        for recipe in likely.get(start.tobytes(), []):
-            column = _coded(profile, None) if column is None else column
-            cooked = recipe.cook(_coded(recipe.profile, None), groups, lead)
-            if np.array_equal(cooked, column, equal_nan=True):
-                found[name] = recipe.text
-                break
+        wanted.setdefault(_coded(profile).tobytes(), []).append(name)
+    found: dict[str, str] = {}
+    for profile in people.values():
+        column = _coded(profile)
+        for recipe in _recipes(profile, who):
+            cooked = recipe.cook(column, groups, lead)
+            if not (cooked == cooked[0]).all():
+                for name in wanted.get(cooked.tobytes(), []):
+                    found.setdefault(name, recipe.text)
     ages = [recipe for profile in people.values() for recipe in _by_age(profile)]
     for name, profile in homes.items():
         if ages and name not in found and profile.whole and profile.numbers[0] == 0:
-            nearly = _nearly(_coded(profile, None), ages, groups, lead)
+            nearly = _nearly(_coded(profile), ages, groups, lead)
             found |= {name: nearly} if nearly else {}
     return {name: found[name] for name in homes if name in found}
-
-
-def _glance(
-    people: Mapping[str, Profile], groups: Groups, lead: Ints, who: str
-) -> dict[bytes, list[Recipe]]:
-    """What every recipe gives for the first groups, as a key to look columns up by."""
-    count = min(GLANCE, groups.count)
-    rows = np.flatnonzero(groups.group_of < count)
-    some = Groups(groups.group_of[rows], count)
-    place = np.full(len(groups.group_of) + 1, -1, np.int64)
-    place[rows] = np.arange(len(rows))
-    known: dict[bytes, list[Recipe]] = {}
-    for profile in people.values():
-        column = _coded(profile, rows)
-        for recipe in _recipes(profile, who):
-            cooked = recipe.cook(column, some, place[lead[:count]])
-            if not (cooked == cooked[0]).all():
-                known.setdefault(cooked.tobytes(), []).append(recipe)
-    return known
 
 
 def _recipes(profile: Profile, who: str) -> Iterator[Recipe]:
@@ -226,7 +205,7 @@ def _nearly(column: Floats, recipes: list[Recipe], groups: Groups, lead: Ints) -
     _, counts = np.unique(column, return_counts=True)
     best, text = 0.25 * (1 - counts.max() / len(column)), None
     for recipe in recipes:
-        cooked = recipe.cook(_coded(recipe.profile, None), groups, lead)
+        cooked = recipe.cook(_coded(recipe.profile), groups, lead)
         wrong = float((cooked != column).mean())
         if wrong < best:
             best, text = wrong, recipe.text
@@ -237,9 +216,9 @@ def _differs(column: Floats, *, code: float) -> npt.NDArray[np.bool_]:
     return np.not_equal(column, code) & ~np.isnan(column)
 
 
-def _coded(profile: Profile, rows: Ints | None) -> Floats:
+def _coded(profile: Profile) -> Floats:
     """(rows,) values as numbers that are equal where the values are; blank is NaN."""
-    cells = profile.at(rows)
+    cells = profile.at()
     if profile.kind == "text":
         codes = {value: _code(value) for value in profile.tally} | {None: math.nan}
         return np.array([codes[cell] for cell in cells], dtype=float)

@@ -176,10 +176,9 @@ class Profile:
         """Whether every row has a cell of its own."""
         return not self.blanks and len(self.values) == self.rows
 
-    def at(self, rows: Ints | None = None) -> npt.NDArray[Any]:
+    def at(self) -> npt.NDArray[Any]:
         """(rows,) the column's values: numbers (blank is NaN), or objects (blank is None)."""
-        column = self.column if rows is None else self.column.take(pa.array(rows))
-        cells, positions = distinct(column)
+        cells, positions = distinct(self.column)
         values = cell_values(cells, self.kind)
         if self.kind == "text":
             return np.array([*values, None], dtype=object)[positions]
