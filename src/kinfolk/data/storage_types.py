@@ -12,7 +12,8 @@ from typing import Any
 import pyarrow as pa
 
 from kinfolk.data.columns import column_kind
-from kinfolk.data.tables import TableLike, stored_types
+from kinfolk.data.frames import TableLike, frame_types
+from kinfolk.data.tables import TableFile, open_file
 from kinfolk.errors import KinfolkError
 from kinfolk.schema import Schema
 
@@ -57,7 +58,7 @@ def column_types(schema: Schema, tables: Mapping[str, TableLike]) -> dict[str, d
     return {
         table: {
             name: dtype
-            for name, dtype in stored_types(tables[table], list(columns)).items()
+            for name, dtype in _stored(tables[table], list(columns)).items()
             if name in columns and str(dtype) in _KNOWN and _lasts(dtype, blank=columns[name])
         }
         for table, columns in wanted.items()
@@ -104,3 +105,13 @@ def _columns(schema: Schema) -> dict[str, dict[str, bool]]:
 def _lasts(dtype: pa.DataType, *, blank: bool) -> bool:
     """Whether a type says nothing about blanks."""
     return not blank or column_kind(dtype) == "text"
+
+
+def _stored(table: TableLike, columns: list[str]) -> dict[str, Any]:
+    """The storage types of some columns of a file or frame."""
+    opened = open_file(table)
+    if not isinstance(opened, TableFile):
+        return frame_types(opened, columns)
+    with opened:
+        names, types = opened.schema.names, opened.schema.types
+    return {} if opened.untyped else dict(zip(names, types, strict=True))

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,6 @@ from kinfolk.data.frames import (
     check_names,
     check_text,
     frame_digest,
-    frame_types,
     read_frame,
 )
 from kinfolk.errors import private
@@ -335,16 +334,6 @@ class Stream:
                 numbers = pa.array(np.arange(done, done + piece.num_rows))
                 done += piece.num_rows
                 yield pa.table([*columns, numbers], names=self._labels)
-
-
-def stored_types(table: TableLike, columns: list[str]) -> dict[str, Any]:
-    """The storage types (Arrow) of some columns of a file or frame; CSV files have none."""
-    opened = open_file(table)
-    if not isinstance(opened, TableFile):
-        return frame_types(opened, columns)
-    with opened:
-        names, types = opened.schema.names, opened.schema.types
-    return {} if opened.untyped else dict(zip(names, types, strict=True))
 
 
 def digest_tables(tables: Mapping[str, TableLike], keyed: hmac.HMAC) -> str:
