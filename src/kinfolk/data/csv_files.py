@@ -99,7 +99,9 @@ class CsvFile:
             nonlocal quotes
             quotes += piece.count(b'"')
 
-        file = _Watched(_unpacked(_Watched(self._file, digest.update), self.path), count)
+        file: Any = _Watched(self._file, digest.update)
+        if _zipped(self.path):
+            file = pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "gzip")
         convert = pacsv.ConvertOptions(
             include_columns=columns,
             column_types=dict.fromkeys(columns, pa.string()),
@@ -110,7 +112,7 @@ class CsvFile:
         parse = pacsv.ParseOptions(delimiter=_delimiter(self.path), newlines_in_values=True)
         options = pacsv.ReadOptions(block_size=block)
         try:
-            with pacsv.open_csv(file, options, parse, convert) as reader:
+            with pacsv.open_csv(_Watched(file, count), options, parse, convert) as reader:
                 yield from reader
         except pa.ArrowInvalid:
             _refuse_contents(self.path, len(self.header))
@@ -157,9 +159,12 @@ def _delimiter(path: Path) -> str:
     return "\t" if ".tsv" in [s.lower() for s in path.suffixes] else ","
 
 
+def _zipped(path: Path) -> bool:
+    return path.suffix.lower() == ".gz"
+
+
 def _unpacked(file: Any, path: Path) -> IO[bytes]:
-    zipped = path.suffix.lower() == ".gz"
-    return cast("IO[bytes]", gzip.GzipFile(fileobj=file) if zipped else file)
+    return cast("IO[bytes]", gzip.GzipFile(fileobj=file) if _zipped(path) else file)
 
 
 @contextmanager

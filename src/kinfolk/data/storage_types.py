@@ -112,6 +112,7 @@ def _stored(table: TableLike, columns: list[str]) -> dict[str, Any]:
     opened = open_file(table)
     if not isinstance(opened, TableFile):
         return frame_types(opened, columns)
+    if opened.untyped:
+        return {}
     with opened:
-        names, types = opened.schema.names, opened.schema.types
-    return {} if opened.untyped else dict(zip(names, types, strict=True))
+        return dict(zip(opened.schema.names, opened.schema.types, strict=True))
