@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kinfolk.data.draft.infer_attribute import round_bins, step_above, step_below
+from kinfolk.data.draft.rounding import round_bins, step_above, step_below
 
 
 @given(st.floats(1e-12, 1e15))

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk.data.draft.links import Groups
-from kinfolk.data.draft.profile import Floats, Ints, Profile
+from kinfolk.data.draft.profile import Profile
+from kinfolk.data.draft.rounding import Floats, Ints
 from kinfolk.schema import Role, Value
 from kinfolk.schema.attributes import text_of
 

@@ -17,12 +17,10 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from kinfolk.data.columns import column_kind, distinct, parse_number
+from kinfolk.data.draft.rounding import Floats, Ints
 from kinfolk.data.tables import Source, TableLike, read_source
 from kinfolk.errors import DataError, KinfolkError
 from kinfolk.schema import Value
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 LONGEST_NAME = 200
 """A longer column name is a sentence, and YAML keys have limits."""
