@@ -30,18 +30,16 @@ LAYERS = [
 """From left to right; a module imports from its own layer or from one to its left."""
 
 PRIVATE = {
-    "kinfolk.data.batches": "rows of private tables",
     "kinfolk.data.buckets": "rows of private tables",
     "kinfolk.data.encode": "rows of private tables",
     "kinfolk.data.linking": "rows of private tables",
     "kinfolk.data.clean": "rows of private tables",
     "kinfolk.data.undeclared": "rows of private tables",
-    "kinfolk.data.digest": "rows of private tables",
+    "kinfolk.data.tables": "rows of private tables",
     "kinfolk.queries.counting": "exact answers",
     "kinfolk.queries.kernel": "exact answers",
     "kinfolk.queries.streaming": "exact answers",
     "kinfolk.queries.spark": "exact answers",
-    "kinfolk.queries.spark_task": "exact answers",
 }
 """What holds or makes private values."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hmac
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,12 @@ import pyarrow as pa
 import pytest
 
 from homes import HOMES, homes, written
-from kinfolk.data.digest import digest_tables
 from kinfolk.data.encode import encode
 from kinfolk.data.frames import to_frame
+from kinfolk.data.tables import TableFile, digest_tables
 from kinfolk.errors import DataError
+from kinfolk.queries.streaming import MEMORY, count_files
+from kinfolk.queries.workload import Workload
 
 
 def digest(tables: Any, key: bytes = b"key") -> str:
@@ -46,6 +49,38 @@ def test_one_cell_makes_another_digest(tmp_path: Path) -> None:
     assert digest(written(tmp_path / "a", tables)) != digest(written(tmp_path / "b", other))
     swapped = {"homes": tables["people"], "people": tables["homes"]}
     assert digest(tables) != digest(swapped)
+
+
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet"])
+@pytest.mark.parametrize("memory", [50_000, MEMORY])
+def test_a_file_is_opened_once_and_a_csv_file_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, memory: int
+) -> None:
+    """What is digested is what was counted, whatever stands at the path by then."""
+    paths = written(tmp_path, homes(), kind.removesuffix(".gz"))
+    if kind == "csv.gz":
+        for name, path in paths.items():
+            paths[name] = path.with_name(f"{path.name}.gz")
+            paths[name].write_bytes(gzip.compress(path.read_bytes()))
+    expected = digest(paths)
+    opened: list[str] = []
+    real = Path.open
+
+    def watched(path: Path, *given: Any, **named: Any) -> Any:
+        opened.extend([path.name] if path.parent == tmp_path else [])
+        return real(path, *given, **named)
+
+    monkeypatch.setattr(Path, "open", watched)
+    files = {name: TableFile(path) for name, path in paths.items()}
+    counter = count_files(Workload.of(HOMES), files, memory=memory)
+    assert counter.groups == 400
+    assert files["people"].schema.names == ["sex", "home"]
+    once = sorted(path.name for path in paths.values())
+    assert sorted(opened) == ([] if kind == "parquet" else once)
+    if kind != "parquet":
+        paths["people"].unlink()
+    assert digest(files) == expected
+    assert sorted(opened) == once
 
 
 def test_columns_that_nobody_can_read_do_not_matter() -> None:

@@ -169,10 +169,9 @@ def test_redaction_ends_with_its_block() -> None:
     assert not redacting()
 
 
-PASSES = {"private", "first_of_n", "plain_text", "_quote", "type_name", "_reason", "place"}
+PASSES = {"private", "first_of_n", "plain_text", "_quote", "type_name", "reason", "place"}
 """Calls that show something of the data through `private`, or not at all."""
 SHOWN: dict[str, set[str]] = {
-    "data/batches.py": set(),
     "data/buckets.py": {"bucket", "directory", "reason", "table"},
     "data/columns.py": {
         *("column", "self.what", "place", "what", "held", "said", "declared", "undeclared"),
@@ -184,6 +183,10 @@ SHOWN: dict[str, set[str]] = {
         *("source.name", "column", "guess[0]", "there or 'none at all'", "type(tables).__name__"),
         *("', '.join(schema.table_names)", "', '.join(map(str, tables)) or 'nothing'"),
     },
+    "data/frames.py": {
+        *("name", "column", "twice[0]", "kinds[first]", "kinds[row]", "type(frame).__name__"),
+        *("like", "choices"),
+    },
     "data/linking.py": {
         *("homes.name", "people.name", "source.name", "name", "key", "link"),
         *("earlier", "first[0]", "first[1]", "held[0]", "held[1]"),
@@ -193,8 +196,7 @@ SHOWN: dict[str, set[str]] = {
         "schema.group.id if schema.group else ''",
     },
     "data/tables.py": {
-        *("self.name", "self.named_by", "name", "column", "twice[0]", "kind", "kinds[first]"),
-        *("kinds[row]", "type(frame).__name__", "', '.join(SUFFIXES)"),
+        *("self.name", "self.named_by", "kind", "', '.join(SUFFIXES)"),
     },
     "evaluate/integrity.py": {
         *("directory", "name", "kind", "there[0].name", "there[1].name"),
@@ -204,15 +206,14 @@ SHOWN: dict[str, set[str]] = {
     "queries/spark.py": {
         *("HEADING", "name", "column", "table", "partitions", "reason", "error.name", "other"),
         *("type(table).__name__", "str(error).splitlines()[0]", "chosen[0]", "chosen[i]"),
-        *("i", "index"),
+        *("i", "index", "kind"),
     },
-    "queries/spark_task.py": {"i", "kind"},
-    "queries/streaming.py": {"HEADING", "MEMORY", "memory", "name", "type(path).__name__"},
+    "queries/streaming.py": {"HEADING", "MEMORY", "memory", "name", "type(file).__name__"},
 }
 """All that is put into texts where tables are read, checked and counted, beside calls of PASSES:
 words of the schema, of the caller or of this program, and pieces made by PASSES a line above."""
 ELSEWHERE = {
-    "data/draft/infer_keys.py": "`init` shows the data as it is: that is its work",
+    "data/draft/links.py": "`init` shows the data as it is: that is its work",
     "data/sources/records.py": "`prepare` reads files that are public",
 }
 """Other makers of problems with tables; there is no redaction there, and why."""

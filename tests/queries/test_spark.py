@@ -20,7 +20,7 @@ from kinfolk.data.decode import decode
 from kinfolk.data.simulate import write_simulation
 from kinfolk.datasets import load_detroit, load_schema
 from kinfolk.errors import DataError, KinfolkError, redacted
-from kinfolk.queries import spark_task
+from kinfolk.queries import spark as on_spark
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.spark import _cells, count_spark
 from kinfolk.queries.workload import Workload
@@ -255,11 +255,11 @@ def test_no_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("chunk", [1, 3, 10, 1000])
 def test_chunks_end_between_groups(monkeypatch: pytest.MonkeyPatch, chunk: int) -> None:
-    monkeypatch.setattr(spark_task, "CHUNK", chunk)
+    monkeypatch.setattr(on_spark, "CHUNK", chunk)
     rng = np.random.default_rng(chunk)
     keys = [None] * 4 + np.sort(rng.integers(60, size=300)).tolist() + [99] * 50
     table = pa.table({"key": pa.array(keys, pa.int64())})
-    chunks = list(spark_task._whole_groups(iter(table.to_batches(max_chunksize=7))))
+    chunks = list(on_spark._whole_groups(iter(table.to_batches(max_chunksize=7))))
     assert pa.concat_tables(chunks).equals(table)
     seen = [set(part["key"].to_pylist()) for part in chunks]
     assert sum(map(len, seen)) == len(set().union(*seen))
@@ -269,10 +269,10 @@ def test_chunks_end_between_groups(monkeypatch: pytest.MonkeyPatch, chunk: int) 
 def test_a_task_counts_what_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without Spark: the rows of both tables in one, sorted by key, kind and row."""
     pytest.importorskip("pyspark", reason="PySpark is missing: pip install 'kinfolk[spark]'")
-    monkeypatch.setattr(spark_task, "CHUNK", 50)
+    monkeypatch.setattr(on_spark, "CHUNK", 50)
     tables = homes()
     wide = []
-    for kind, (name, columns) in enumerate(spark_task.wanted_columns(HOMES).items()):
+    for kind, (name, columns) in enumerate(on_spark.wanted_columns(HOMES).items()):
         table = tables[name].select(columns)
         wide.append(
             pa.table(
@@ -287,7 +287,7 @@ def test_a_task_counts_what_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None
     order = [(name, "ascending") for name in ("key", "kind", "row")]
     rows = pa.concat_tables(wide, promote_options="default").sort_by(order)
     workload = Workload.of(HOMES)
-    task = spark_task.Task(schema=HOMES.to_yaml(), marginals=workload.marginals, weights=None)
+    task = on_spark.Task(schema=HOMES.to_yaml(), marginals=workload.marginals, weights=None)
     result = pa.Table.from_batches(task.run(rows.to_batches(max_chunksize=20)))
     found = dict(zip(result["cell"].to_pylist(), result["count"].to_pylist(), strict=True))
     expected: Counter = in_memory(workload, tables)

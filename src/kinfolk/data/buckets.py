@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -19,11 +21,15 @@ import pyarrow.ipc as ipc
 import pyarrow.types as pt
 
 from kinfolk.data.columns import column_kind
+from kinfolk.data.linking import stored_ids
 from kinfolk.data.private_files import make_private, make_private_folder
 from kinfolk.errors import KinfolkError
 
 Hashes = npt.NDArray[np.uint64]
+Piece = tuple[int, pa.Table]
+"""Some rows of a table: of the groups (0), or of the individuals (1); and these rows."""
 
+TABLES = 2
 BITS = 6
 FANOUT = 2**BITS
 """Buckets that a table is spread over at once: as many files are open."""
@@ -47,29 +53,19 @@ def hash_ids(ids: pa.ChunkedArray, *, as_text: bool) -> Hashes:
     >>> (one == two).tolist()
     [True, False, True]
     """
-    ids = _storage(ids)
+    ids = stored_ids(ids)
     if column_kind(ids.type) == "number" and not as_text:
         numbers = pc.fill_null(ids.cast(pa.float64(), safe=False), 0).to_numpy()
         # Minus zero is zero.
         return _mix((numbers + 0.0).view(np.uint64))
     try:
-        cells = ids.cast(pa.large_binary() if _is_bytes(ids.type) else pa.large_string())
+        tests = (pt.is_binary, pt.is_large_binary, pt.is_fixed_size_binary)
+        is_bytes = any(test(ids.type) for test in tests)
+        cells = ids.cast(pa.large_binary() if is_bytes else pa.large_string())
     except pa.ArrowException:
         # Ids that cannot be written down: whether they can be compared is for others to say.
         return np.zeros(len(ids), np.uint64)
     return np.concatenate([np.zeros(0, np.uint64), *map(_hash_text, cells.chunks)])
-
-
-def _storage(ids: pa.ChunkedArray) -> pa.ChunkedArray:
-    if pt.is_dictionary(ids.type):
-        ids = ids.cast(ids.type.value_type)
-    if isinstance(ids.type, pa.BaseExtensionType):
-        ids = pa.chunked_array([chunk.storage for chunk in ids.chunks], ids.type.storage_type)
-    return ids
-
-
-def _is_bytes(dtype: pa.DataType) -> bool:
-    return bool(pt.is_binary(dtype) or pt.is_large_binary(dtype) or pt.is_fixed_size_binary(dtype))
 
 
 def _hash_text(cells: pa.Array) -> Hashes:
@@ -100,18 +96,18 @@ def _mix(bits: Hashes) -> Hashes:
 class Buckets:
     """Tables spread over files by the hash of their first column, the group's id."""
 
-    def __init__(self, directory: Path, *, as_text: bool, tables: int = 2, level: int = 0) -> None:
+    def __init__(self, directory: Path, *, as_text: bool, level: int = 0) -> None:
         self._directory, self._as_text, self._level = directory, as_text, level
-        self._costs = np.zeros((tables, FANOUT))
-        self.rows = [0] * tables
+        self._costs = np.zeros((TABLES, FANOUT))
+        self.rows = [0] * TABLES
         """How many rows of each table there are."""
 
-    def fill(self, tables: Iterable[Iterable[pa.Table]]) -> None:
-        """Spread tables, given piece by piece; rows keep their order within a bucket."""
-        for table, pieces in enumerate(tables):
+    def fill(self, pieces: Iterable[Piece]) -> None:
+        """Spread tables, one after the other; rows keep their order within a bucket."""
+        for table, those in groupby(pieces, key=itemgetter(0)):
             with ExitStack() as files:
                 writers: dict[int, ipc.RecordBatchStreamWriter] = {}
-                for piece in pieces:
+                for _, piece in those:
                     self.rows[table] += piece.num_rows
                     plain = _plain(piece)
                     each = cost(plain) / max(plain.num_rows, 1)
@@ -126,8 +122,8 @@ class Buckets:
                             writers[bucket].write_table(part)
                             self._costs[table, bucket] += part.num_rows * each
 
-    def parts(self, memory: int) -> Iterator[list[list[pa.Table]]]:
-        """Pieces of each table, in parts of whole groups that cost no more than `memory`.
+    def parts(self, memory: int) -> Iterator[list[Piece]]:
+        """Pieces of both tables, in parts of whole groups that cost no more than `memory`.
 
         A part that cannot be made smaller, such as a single group, may cost more.
         """
@@ -144,14 +140,13 @@ class Buckets:
         if chosen:
             yield self._take(chosen)
 
-    def _finer(self, bucket: int, memory: int) -> Iterator[list[list[pa.Table]]]:
+    def _finer(self, bucket: int, memory: int) -> Iterator[list[Piece]]:
         """Spread a bucket that is too large by the next bits of the hash."""
-        tables, level = len(self.rows), self._level + 1
         directory = self._directory / str(bucket)
         with _writing(self._directory):
             make_private_folder(directory)
-        finer = Buckets(directory, as_text=self._as_text, tables=tables, level=level)
-        finer.fill(self._pieces(table, bucket) for table in range(tables))
+        finer = Buckets(directory, as_text=self._as_text, level=self._level + 1)
+        finer.fill(self._pieces(bucket))
         self._discard(bucket)
         filled = np.flatnonzero(finer._costs.sum(axis=0))
         if len(filled) == 1:
@@ -173,23 +168,23 @@ class Buckets:
     def _path(self, table: int, bucket: int) -> Path:
         return self._directory / f"{table}-{bucket}.arrows"
 
-    def _pieces(self, table: int, bucket: int) -> Iterator[pa.Table]:
-        path = self._path(table, bucket)
-        if path.exists():
-            with pa.OSFile(str(path)) as file, ipc.open_stream(file) as reader:
-                for batch in reader:
-                    yield pa.Table.from_batches([batch])
+    def _pieces(self, bucket: int) -> Iterator[Piece]:
+        for table in range(TABLES):
+            path = self._path(table, bucket)
+            if path.exists():
+                with pa.OSFile(str(path)) as file, ipc.open_stream(file) as reader:
+                    for batch in reader:
+                        yield table, pa.Table.from_batches([batch])
 
-    def _take(self, chosen: list[int]) -> list[list[pa.Table]]:
+    def _take(self, chosen: list[int]) -> list[Piece]:
         """Read some buckets and give their room on the disk back."""
-        tables = range(len(self.rows))
-        found = [[p for bucket in chosen for p in self._pieces(t, bucket)] for t in tables]
+        found = [piece for bucket in chosen for piece in self._pieces(bucket)]
         for bucket in chosen:
             self._discard(bucket)
         return found
 
     def _discard(self, bucket: int) -> None:
-        for table in range(len(self.rows)):
+        for table in range(TABLES):
             self._path(table, bucket).unlink(missing_ok=True)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 import gzip
+import hashlib
 import io
-from collections.abc import Iterator
-from contextlib import suppress
-from itertools import islice
+import os
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -37,68 +38,110 @@ def first_of_n(count: int, noun: str = "row") -> str:
     return f" ({private(f'{count:,}')} such {noun}s; this is the first)"
 
 
-def csv_options(path: Path, columns: list[str]) -> dict[str, Any]:
-    """How CSV is read: every cell as text, an empty cell as blank, nothing else as blank."""
-    return {
-        "parse_options": pacsv.ParseOptions(delimiter=_delimiter(path), newlines_in_values=True),
-        "convert_options": pacsv.ConvertOptions(
+def reason(error: BaseException) -> str:
+    """What the system says, without Python's or Arrow's own words where that is possible."""
+    number = getattr(error, "errno", None)
+    if number:
+        return os.strerror(number)
+    text = str(error.args[0] if error.args else type(error).__name__).split("\n")[0]
+    return private(text if len(text) <= 100 else f"{text[:97]}...")
+
+
+class CsvFile:
+    """A CSV file that is opened once: its first line, its rows in one go, and its digest."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.digest: bytes | None = None
+        """The SHA-256 of its bytes, once all of them were read."""
+        self._file = path.open("rb")
+        try:
+            self.header, self._has_rows = self._read_head()
+        except BaseException:
+            self._file.close()
+            raise
+        self.schema = pa.schema([(name, pa.string()) for name in self.header])
+
+    def close(self) -> None:
+        """Give the file back."""
+        self._file.close()
+
+    def _read_head(self) -> tuple[list[str], bool]:
+        """The column names, and whether there is a row."""
+        name = self.path.name
+        with closing(_split(_unpacked(self._file, self.path), self.path)) as records:
+            try:
+                _, header = next(records, (0, []))
+            except csv.Error:
+                what = "the first line cannot be split into column names."
+                raise UnreadableError(name, what, "Check that it is a CSV file.") from None
+            if not header:
+                fix = "Check that it is the right one."
+                raise UnreadableError(name, "the file is empty.", fix)
+            if "\ufffd" in "".join(header):
+                _refuse_bytes(self.path)
+            try:
+                return header, next(records, None) is not None
+            except csv.Error:
+                return header, True
+
+    def rows(self, columns: list[str], *, block: int) -> Iterator[pa.RecordBatch]:
+        """The rows of columns that exist, some `block` bytes of the file at a time.
+
+        Every cell is text; an empty one is blank, and nothing else is.
+        """
+        if not self._has_rows:
+            return
+        self._file.seek(0)
+        digest, quotes = hashlib.sha256(), 0
+
+        def count(piece: bytes) -> None:
+            nonlocal quotes
+            quotes += piece.count(b'"')
+
+        file: Any = _Watched(self._file, digest.update)
+        if _zipped(self.path):
+            file = pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "gzip")
+        convert = pacsv.ConvertOptions(
             include_columns=columns,
             column_types=dict.fromkeys(columns, pa.string()),
             null_values=[""],
             strings_can_be_null=True,
             quoted_strings_can_be_null=True,
-        ),
-    }
+        )
+        parse = pacsv.ParseOptions(delimiter=_delimiter(self.path), newlines_in_values=True)
+        options = pacsv.ReadOptions(block_size=block)
+        try:
+            with pacsv.open_csv(_Watched(file, count), options, parse, convert) as reader:
+                yield from reader
+        except pa.ArrowInvalid:
+            _refuse_contents(self.path, len(self.header))
+            raise
+        if quotes % 2:
+            _refuse_open_quote(self.path)
+        self.digest = digest.digest()
+
+    def refuse_separator(self) -> None:
+        """A file separated by semicolons or tabs looks like one long column; say so."""
+        for sign, word in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
+            if len(self.header) == 1 and sign in self.header[0]:
+                what = f"the columns are separated by {word}, not commas."
+                raise UnreadableError(self.path.name, what, "Save it with commas, or as Parquet.")
 
 
-def csv_header(path: Path) -> list[str]:
-    """The column names of a CSV file."""
-    try:
-        _, header = next(_records(path), (0, []))
-    except csv.Error:
-        what = "the first line cannot be split into column names."
-        raise UnreadableError(path.name, what, "Check that it is a CSV file.") from None
-    if not header:
-        raise UnreadableError(path.name, "the file is empty.", "Check that it is the right one.")
-    if "\ufffd" in "".join(header):
-        _refuse_bytes(path)
-    return header
+class _Watched(io.RawIOBase):
+    """A file that shows somebody every piece that is read of it."""
 
+    def __init__(self, file: IO[bytes], see: Callable[[bytes], None]) -> None:
+        self._file, self._see = file, see
 
-def read_csv(path: Path, columns: list[str]) -> tuple[pa.Table, list[str]]:
-    """Read those of the columns that exist, as text; and say which exist at all."""
-    header = csv_header(path)
-    present = [c for c in columns if c in header]
-    if not present:
-        refuse_separator(path, header)
-        return pa.table({}), header
-    if _has_no_rows(path):
-        return pa.table({c: pa.array([], pa.string()) for c in present}), header
-    if any(header.count(c) > 1 for c in present):
-        return pa.table({}), header
-    try:
-        table = pacsv.read_csv(path, **csv_options(path, present))
-    except pa.ArrowInvalid:
-        _refuse_contents(path, len(header))
-        raise
-    _refuse_open_quote(path)
-    return table, header
+    def readable(self) -> bool:
+        return True
 
-
-def csv_batches(
-    path: Path, columns: list[str], header: list[str], *, block: int
-) -> Iterator[pa.RecordBatch]:
-    """The rows of columns that exist, some `block` bytes of the file at a time."""
-    if _has_no_rows(path):
-        return
-    options = pacsv.ReadOptions(block_size=block)
-    try:
-        with pacsv.open_csv(path, read_options=options, **csv_options(path, columns)) as reader:
-            yield from reader
-    except pa.ArrowInvalid:
-        _refuse_contents(path, len(header))
-        raise
-    _refuse_open_quote(path)
+    def read(self, size: int = -1) -> bytes:
+        piece = self._file.read(size)
+        self._see(piece)
+        return piece
 
 
 def row_lines(path: Path) -> list[int]:
@@ -112,45 +155,49 @@ def row_lines(path: Path) -> list[int]:
     return lines[1:]
 
 
-def _has_no_rows(path: Path) -> bool:
-    try:
-        return next(islice(_records(path), 1, None), None) is None
-    except csv.Error:
-        return False
-
-
 def _delimiter(path: Path) -> str:
     return "\t" if ".tsv" in [s.lower() for s in path.suffixes] else ","
 
 
-def _open(path: Path) -> IO[bytes]:
-    zipped = path.suffix.lower() == ".gz"
-    return cast("IO[bytes]", gzip.open(path)) if zipped else path.open("rb")
+def _zipped(path: Path) -> bool:
+    return path.suffix.lower() == ".gz"
+
+
+def _unpacked(file: Any, path: Path) -> IO[bytes]:
+    return cast("IO[bytes]", gzip.GzipFile(fileobj=file) if _zipped(path) else file)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    with path.open("rb") as file:
+        yield _unpacked(file, path)
 
 
 def _records(path: Path, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
+    with _opened(path) as file:
+        yield from _split(file, path, strict=strict)
+
+
+def _split(
+    file: IO[bytes], path: Path, *, strict: bool = False
+) -> Generator[tuple[int, list[str]], None, None]:
     """The lines that are not empty, split into cells, each with the number it begins at."""
-    with _open(path) as file, io.TextIOWrapper(file, "utf-8-sig", "replace", newline="") as text:
-        reader = csv.reader(text, delimiter=_delimiter(path), strict=strict)
-        line = 1
-        try:
-            for cells in reader:
-                if cells:
-                    yield line, cells
-                line = reader.line_num + 1
-        except csv.Error as error:
-            if "unexpected end" not in str(error):
-                raise
-            what, fix = "a quote is opened and never closed.", "Close it, or double it in a text."
-            raise UnreadableError(f"{path.name}, line {private(line)}", what, fix) from None
-
-
-def refuse_separator(path: Path, header: list[str]) -> None:
-    """A file separated by semicolons or tabs looks like one long column; say so."""
-    for sign, word in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
-        if len(header) == 1 and sign in header[0]:
-            what = f"the columns are separated by {word}, not commas."
-            raise UnreadableError(path.name, what, "Save it with commas, or as Parquet.")
+    text = io.TextIOWrapper(file, "utf-8-sig", "replace", newline="")
+    reader = csv.reader(text, delimiter=_delimiter(path), strict=strict)
+    line = 1
+    try:
+        for cells in reader:
+            if cells:
+                yield line, cells
+            line = reader.line_num + 1
+    except csv.Error as error:
+        if "unexpected end" not in str(error):
+            raise
+        what, fix = "a quote is opened and never closed.", "Close it, or double it in a text."
+        raise UnreadableError(f"{path.name}, line {private(line)}", what, fix) from None
+    finally:
+        # Whoever opened the file closes it.
+        text.detach()
 
 
 def _refuse_contents(path: Path, expected: int) -> None:
@@ -163,7 +210,7 @@ def _refuse_contents(path: Path, expected: int) -> None:
 def _refuse_bytes(path: Path) -> None:
     """Find the first line that is not in UTF-8."""
     bad: list[tuple[int, bytes]] = []
-    with _open(path) as file:
+    with _opened(path) as file:
         for number, line in enumerate(file, start=1):
             try:
                 line.decode()
@@ -192,7 +239,7 @@ def _refuse_ragged(path: Path, expected: int) -> None:
 
 def _refuse_open_quote(path: Path) -> None:
     """A quote that is never closed would swallow the rest of the file as one cell."""
-    with _open(path) as file:
+    with _opened(path) as file:
         quotes = sum(block.count(b'"') for block in iter(lambda: file.read(1 << 20), b""))
     if quotes % 2 == 0:
         return

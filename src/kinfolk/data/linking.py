@@ -63,6 +63,19 @@ def link_tables(
     key, link = schema.group.id, schema.individual.group_id
     if homes is None or link is None:
         return None
+    return link_by(key, link, homes, people, problems, part=part)
+
+
+def link_by(
+    key: str,
+    link: str,
+    homes: Source,
+    people: Source,
+    problems: list[Problem],
+    *,
+    part: bool = False,
+) -> Links | None:
+    """Look every person's group up by the column `link`, among those of the column `key`."""
     if key not in homes.columns or link not in people.columns:
         return None
     if not part and not (homes.rows and people.rows):
@@ -96,15 +109,20 @@ def link_tables(
     return Links(groups=homes.rows, group_of=group_of, sound=once & inhabited, ids=ids)
 
 
+def stored_ids(ids: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Ids as what they are stored as: without a dictionary, or a type of the owner's own."""
+    if pt.is_dictionary(ids.type):
+        ids = ids.cast(ids.type.value_type)
+    if isinstance(ids.type, pa.BaseExtensionType):
+        ids = pa.chunked_array([chunk.storage for chunk in ids.chunks], ids.type.storage_type)
+    return ids
+
+
 def _read_ids(
     source: Source, name: str, column: pa.ChunkedArray, problems: list[Problem]
 ) -> pa.Array | None:
     """A column of ids as a plain array; None where ids of its type cannot be compared."""
-    if pt.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if isinstance(column.type, pa.BaseExtensionType):
-        chunks = [chunk.storage for chunk in column.chunks]
-        column = pa.chunked_array(chunks, column.type.storage_type)
+    column = stored_ids(column)
     if pt.is_string_view(column.type):
         column = column.cast(pa.large_string())
     if pt.is_floating(column.type):

@@ -1,49 +1,39 @@
-"""Files and data frames -> Arrow tables, as they are: nothing is guessed, nothing coerced."""
+"""Files and data frames -> Arrow tables, as they are: nothing is guessed, nothing coerced.
+
+A file is opened once: for its columns and their types, then for its rows, all at once or piece by
+piece in little memory. A CSV file, which is read to its end for that, gives its digest as well.
+"""
 
 from __future__ import annotations
 
-import os
+import hashlib
+import hmac
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Self
 
-import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.feather as feather
+import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
-import pyarrow.types as pt
 
-from kinfolk.data.csv_files import (
-    UnreadableError,
-    csv_header,
-    csv_options,
-    first_of_n,
-    read_csv,
-    row_lines,
+from kinfolk.data.csv_files import CsvFile, UnreadableError, reason, row_lines
+from kinfolk.data.frames import (
+    TableLike,
+    check_names,
+    check_text,
+    frame_digest,
+    read_frame,
 )
-from kinfolk.errors import DataError, Problem, private
-from kinfolk.schema.attributes import kind_of, shown
+from kinfolk.errors import private
+from kinfolk.schema.attributes import shown
 
-__all__ = [
-    "Source",
-    "TableLike",
-    "UnreadableError",
-    "column_names",
-    "csv_header",
-    "csv_options",
-    "file_kind",
-    "first_of_n",
-    "read_source",
-]
-
-TableLike: TypeAlias = Any
-"""A path to CSV, Parquet or Arrow; or a pandas, polars or pyarrow table."""
+__all__ = ["Source", "TableFile", "TableLike", "UnreadableError", "read_source"]
 
 SUFFIXES = {
     ".csv": "csv",
@@ -54,6 +44,12 @@ SUFFIXES = {
     ".feather": "arrow",
     ".ipc": "arrow",
 }
+PIECE = 131_072
+"""Rows that are read at a time, unless the caller says otherwise."""
+CELL = 16
+"""Bytes of a CSV file per cell, roughly; only the size of a piece depends on it."""
+BLOCK = 2**20
+"""Bytes that are digested at a time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,27 +92,107 @@ class Source:
 def read_source(table: TableLike, wanted: Iterable[str], *, name: str) -> Source:
     """Read the wanted columns of a file or frame; columns that do not exist are left out."""
     columns = list(dict.fromkeys(wanted))
-    if isinstance(table, str | Path):
-        return _read_file(Path(table), columns)
-    return _read_frame(table, columns, name)
+    opened = open_file(table)
+    if isinstance(opened, TableFile):
+        with opened:
+            return opened.stream(columns).read()
+    found, rows, names = read_frame(opened, columns, name)
+    return Source(name=name, columns=found, rows=rows, untyped=False, names=names)
 
 
-def column_names(frame: TableLike) -> list[str]:
-    """The columns of a data frame that are called by a text, once each.
+def open_file(table: TableLike) -> TableLike:
+    """A path as a file that is opened once; anything else as it is."""
+    return TableFile(Path(table)) if isinstance(table, str | Path) else table
 
-    >>> column_names(pa.table({"veh": [0, 1], "home": [1, 2]}))
-    ['veh', 'home']
+
+@dataclass(frozen=True, kw_only=True)
+class _Opened:
+    """What the formats have in common."""
+
+    schema: pa.Schema
+    batches: Callable[[list[str], int], Iterable[pa.RecordBatch]]
+    """Some columns that exist, about so many rows at a time."""
+    close: Callable[[], None]
+    csv: CsvFile | None = None
+
+
+class TableFile:
+    """A file that is opened once, when somebody first asks for its columns.
+
+    Closing it gives the file back; what was found out about it stays.
     """
-    names = (
-        frame.schema.names
-        if isinstance(frame, pa.Table | pa.RecordBatch)
-        else nw.from_native(frame).collect_schema().names()
-    )
-    return [name for name in dict.fromkeys(names) if isinstance(name, str)]
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = path.name
+        """What messages call it."""
+
+    @cached_property
+    def kind(self) -> str:
+        """How the file is to be read, once it is known to be there: csv, parquet or arrow."""
+        path = self.path
+        try:
+            exists, folder = path.exists(), path.is_dir()
+        except (OSError, ValueError) as error:
+            what = f"the path cannot be used ({reason(error)})."
+            raise UnreadableError(shown(str(path)), what, "Check the path.") from None
+        if not exists:
+            raise UnreadableError(str(path), "there is no such file.", "Check the path.")
+        if folder and not (SUFFIXES.get(path.suffix) == "parquet" and any(path.rglob("*.parquet"))):
+            raise UnreadableError(str(path), "is a folder.", "Name the file in it.")
+        return _kind(path)
+
+    @cached_property
+    def _opened(self) -> _Opened:
+        with reading(self.path, self.kind):
+            return _OPEN[self.kind](self.path)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """All columns and their types; those of a CSV file are text."""
+        return self._opened.schema
+
+    @property
+    def untyped(self) -> bool:
+        """Whether cells are plain text."""
+        return self.kind == "csv"
+
+    def stream(self, wanted: Iterable[str]) -> Stream:
+        """The wanted columns that exist; none of their rows is read yet."""
+        columns, names = list(dict.fromkeys(wanted)), self.schema.names
+        present = [name for name in columns if name in names]
+        if self._opened.csv and not present:
+            self._opened.csv.refuse_separator()
+        check_names(columns, self.name, names=names)
+        return Stream(file=self, types={name: self.schema.field(name).type for name in present})
+
+    def batches(self, columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
+        """Some columns that exist, about `rows` rows at a time."""
+        with reading(self.path, self.kind):
+            yield from self._opened.batches(columns, rows)
+
+    def digest(self) -> bytes:
+        """The SHA-256 of the bytes: those that were read, or where not all were, those on disk."""
+        if "_opened" in self.__dict__ and self._opened.csv and self._opened.csv.digest:
+            return self._opened.csv.digest
+        found = hashlib.sha256()
+        # A Parquet dataset may be a folder of files.
+        for part in sorted(self.path.rglob("*.parquet")) if self.path.is_dir() else [self.path]:
+            with part.open("rb") as file:
+                while piece := file.read(BLOCK):
+                    found.update(piece)
+        return found.digest()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if "_opened" in self.__dict__:
+            self._opened.close()
 
 
-def file_kind(path: Path) -> str:
-    """Tell from its name how a file is to be read: csv, parquet or arrow."""
+def _kind(path: Path) -> str:
+    """Tell from its name how a file is to be read."""
     suffixes = [s.lower() for s in path.suffixes]
     zipped = bool(suffixes) and suffixes[-1] == ".gz"
     if zipped:
@@ -128,20 +204,6 @@ def file_kind(path: Path) -> str:
     return kind
 
 
-def checked_kind(path: Path) -> str:
-    """How a file is to be read, once it is known to be there."""
-    try:
-        exists, folder = path.exists(), path.is_dir()
-    except (OSError, ValueError) as error:
-        what = f"the path cannot be used ({_reason(error)})."
-        raise UnreadableError(shown(str(path)), what, "Check the path.") from None
-    if not exists:
-        raise UnreadableError(str(path), "there is no such file.", "Check the path.")
-    if folder and not (SUFFIXES.get(path.suffix) == "parquet" and any(path.rglob("*.parquet"))):
-        raise UnreadableError(str(path), "is a folder.", "Name the file in it.")
-    return file_kind(path)
-
-
 @contextmanager
 def reading(path: Path, kind: str) -> Iterator[None]:
     """What goes wrong while a file is read becomes a message that names the file."""
@@ -151,160 +213,142 @@ def reading(path: Path, kind: str) -> Iterator[None]:
         what = f"is not a complete {kind} file."
         raise UnreadableError(path.name, what, "Write it again, or check its name.") from None
     except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
-        what = f"cannot be read as {kind} ({_reason(error)})."
+        what = f"cannot be read as {kind} ({reason(error)})."
         fix = "Check that the file is complete, may be read, and is what its name says."
         raise UnreadableError(path.name, what, fix) from None
 
 
-def _read_file(path: Path, columns: list[str]) -> Source:
-    kind = checked_kind(path)
-    with reading(path, kind):
-        table, names = _read_kind(path, kind, columns)
-    return _source(table, columns, path.name, names=names, path=path if kind == "csv" else None)
+def _open_csv(path: Path) -> _Opened:
+    file = CsvFile(path)
+
+    def batches(columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
+        return file.rows(columns, block=max(rows * len(file.header) * CELL, 1 << 16))
+
+    return _Opened(schema=file.schema, batches=batches, close=file.close, csv=file)
 
 
-def _reason(error: BaseException) -> str:
-    """What the system says, without Python's or Arrow's own words where that is possible."""
-    number = getattr(error, "errno", None)
-    if number:
-        return os.strerror(number)
-    text = str(error.args[0] if error.args else type(error).__name__).split("\n")[0]
-    return private(text if len(text) <= 100 else f"{text[:97]}...")
+def _open_arrow(path: Path) -> _Opened:
+    file = pa.OSFile(str(path))
+    reader = ipc.open_file(file)
+
+    def batches(columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
+        for index in range(reader.num_record_batches):
+            yield reader.get_batch(index).select(columns)
+
+    return _Opened(schema=reader.schema, batches=batches, close=file.close)
 
 
-def _read_kind(path: Path, kind: str, columns: list[str]) -> tuple[pa.Table, list[str]]:
-    """Read the columns that exist, and say which exist at all."""
-    if kind == "csv":
-        return read_csv(path, columns)
-    if kind == "arrow":
-        table = feather.read_table(path)
-        return table, table.column_names
-    names = list(pq.ParquetDataset(path).schema.names)
-    return pq.read_table(path, columns=[c for c in columns if c in names]), names
+def _open_parquet(path: Path) -> _Opened:
+    if path.is_dir():
+        return _open_folder(path)
+    # Without its buffer it reads a page at a time, however large a row group is.
+    file = pq.ParquetFile(path, pre_buffer=False)
+
+    def batches(columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
+        yield from file.iter_batches(rows, columns=columns)
+
+    return _Opened(schema=file.schema_arrow, batches=batches, close=file.close)
 
 
-def _read_frame(frame: TableLike, columns: list[str], name: str) -> Source:
-    if isinstance(frame, pa.RecordBatch):
-        frame = pa.Table.from_batches([frame])
-    if isinstance(frame, pa.Table):
-        return _source(frame, columns, name, names=frame.column_names)
-    try:
-        data = nw.from_native(frame)
-        names = data.collect_schema().names()
-        if isinstance(data, nw.LazyFrame):
-            data = data.select(c for c in columns if c in names).collect()
-    except TypeError:
-        what = f"{type(frame).__name__} is not a table."
-        fix = "Pass a path, or a pandas, polars or pyarrow table."
-        raise UnreadableError(name, what, fix) from None
-    except nw.exceptions.DuplicateError:
-        fix = "Rename or remove all but one."
-        raise UnreadableError(name, "two columns have the same name.", fix) from None
-    except Exception as error:  # A lazy frame runs its owner's own query here.
-        what = f"the lazy frame cannot be computed ({_reason(error)})."
-        raise UnreadableError(name, what, "Check its query.") from None
-    arrays: dict[str, pa.ChunkedArray] = {}
-    problems: list[Problem] = []
-    for column in (c for c in columns if c in names):
-        try:
-            _check_objects(data[column])
-            arrays[column] = data.select(column).to_arrow().column(column)
-        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-            problems.append(_explain_cells(data[column].to_list(), error, name, column))
-    if problems:
-        raise DataError(name, problems)
-    return _checked(arrays, len(data), name, names=[str(n) for n in names])
+def _open_folder(path: Path) -> _Opened:
+    # Imported here because it brings pandas along.
+    import pyarrow.dataset as ds
+
+    hive = ds.HivePartitioning.discover(infer_dictionary=True)
+    found = ds.dataset(path, format="parquet", partitioning=hive)
+
+    def batches(columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
+        fields = {name: ds.field(name) for name in columns}
+        few = {"batch_size": rows, "batch_readahead": 1, "fragment_readahead": 1}
+        yield from found.scanner(columns=fields, **few).to_batches()
+
+    return _Opened(schema=found.schema, batches=batches, close=lambda: None)
 
 
-def _check_objects(cells: nw.Series[Any]) -> None:
-    """Refuse NumPy's dates among other objects, with which Arrow ends the process."""
-    if cells.dtype == nw.Object:
-        dates = [isinstance(cell, np.datetime64 | np.timedelta64) for cell in cells.to_list()]
-        if any(dates) and not all(dates):
-            raise TypeError("dates among other values")
+_OPEN = {"csv": _open_csv, "arrow": _open_arrow, "parquet": _open_parquet}
 
 
-def _explain_cells(cells: list[Any], error: Exception, name: str, column: str) -> Problem:
-    """Why a data frame's column is no Arrow column: nearly always, it mixes kinds."""
-    plain = [cell.item() if hasattr(cell, "item") else cell for cell in cells]
-    kinds = {row: kind_of(cell) for row, cell in enumerate(plain) if not _is_blank(cell)}
-    fix = "Give the column one type: all numbers, all text, or all true/false."
-    first = next(iter(kinds), 0)
-    others = [row for row, kind in kinds.items() if kind != kinds[first]]
-    if not others:
-        what = f"the column cannot be read ({_reason(error)})."
-        fix = "Convert it to plain numbers, text or true/false."
-        return Problem(where=f"{name}, column {column}", what=what, fix=fix)
-    row = others[0]
-    what = (
-        f"the column mixes {kinds[first]} ({private(shown(plain[first]))} in row "
-        f"{private(first + 1)}) and {kinds[row]} ({private(shown(plain[row]))})"
-        f"{first_of_n(len(others))}."
-    )
-    return Problem(where=f"{name}, row {private(row + 1)}, column {column}", what=what, fix=fix)
+@dataclass(frozen=True, kw_only=True)
+class Stream:
+    """Some columns of a file, read all at once or piece by piece in the order of the rows."""
+
+    file: TableFile
+    types: dict[str, pa.DataType]
+    """The wanted columns that exist."""
+
+    def read(self) -> Source:
+        """All rows."""
+        batches = list(self.file.batches(list(self.types), PIECE)) if self.types else []
+        columns = {
+            name: pa.chunked_array([batch.column(name) for batch in batches], dtype)
+            for name, dtype in self.types.items()
+        }
+        if not self.file.untyped:
+            check_text(columns, self.file.name)
+        return self._source(columns, sum(batch.num_rows for batch in batches), None)
+
+    def source(self, part: pa.Table | None = None, *, rows: int = 0) -> Source:
+        """A part, such as `pieces` gives, in memory; without one, an empty one of so many rows."""
+        cells = self.nothing() if part is None else part
+        columns = dict(zip(self.types, cells.columns, strict=False))
+        numbers = cells.column("row").to_numpy()
+        return self._source(columns, rows if part is None else part.num_rows, numbers)
+
+    def _source(
+        self,
+        columns: dict[str, pa.ChunkedArray],
+        rows: int,
+        numbers: npt.NDArray[np.int64] | None,
+    ) -> Source:
+        untyped = self.file.untyped
+        return Source(
+            name=self.file.name,
+            columns=columns,
+            rows=rows,
+            untyped=untyped,
+            names=tuple(self.file.schema.names),
+            path=self.file.path if untyped else None,
+            numbers=numbers,
+        )
+
+    def nothing(self) -> pa.Table:
+        """A part without rows."""
+        types = [*self.types.values(), pa.int64()]
+        return pa.table([pa.array([], dtype) for dtype in types], names=self._labels)
+
+    @property
+    def _labels(self) -> list[str]:
+        """What the columns of a part are called: their own names may be anything."""
+        return [*map(str, range(len(self.types))), "row"]
+
+    def pieces(self, rows: int) -> Iterator[pa.Table]:
+        """The wanted columns, then the number of each row: some `rows` rows at a time."""
+        done = 0
+        for batch in self.file.batches(list(self.types), rows):
+            for start in range(0, batch.num_rows, rows):
+                piece = batch.slice(start, rows)
+                columns = [pa.chunked_array([piece.column(name)]) for name in self.types]
+                if not self.file.untyped:
+                    found = dict(zip(self.types, columns, strict=True))
+                    check_text(found, self.file.name, first=done)
+                numbers = pa.array(np.arange(done, done + piece.num_rows))
+                done += piece.num_rows
+                yield pa.table([*columns, numbers], names=self._labels)
 
 
-def _is_blank(cell: Any) -> bool:
-    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(cell, float) and cell != cell
+def digest_tables(tables: Mapping[str, TableLike], keyed: hmac.HMAC) -> str:
+    """The keyed digest of tables as they were given: the bytes of files, the cells of frames.
 
+    Whoever does not have the key can neither recognise the data by its digest nor guess it.
 
-def _source(
-    table: pa.Table, columns: list[str], name: str, *, names: list[str], path: Path | None = None
-) -> Source:
-    check_names(columns, name, names=names)
-    present = {c: table.column(c) for c in columns if c in table.column_names}
-    if path is None:
-        return _checked(present, table.num_rows, name, names=names)
-    rows = table.num_rows
-    return Source(
-        name=name, columns=present, rows=rows, untyped=True, names=tuple(names), path=path
-    )
-
-
-def check_names(columns: list[str], name: str, *, names: list[str]) -> None:
-    """No wanted column may be there twice."""
-    twice = [c for c in columns if names.count(c) > 1]
-    if twice:
-        what = f"{private(names.count(twice[0]))} columns are called {twice[0]!r}."
-        raise UnreadableError(name, what, "Rename or remove all but one.")
-
-
-def _checked(
-    columns: dict[str, pa.ChunkedArray], rows: int, name: str, *, names: list[str]
-) -> Source:
-    """A typed source, once its text is known to be text."""
-    check_text(columns, name)
-    return Source(name=name, columns=columns, rows=rows, untyped=False, names=tuple(names))
-
-
-def check_text(columns: dict[str, pa.ChunkedArray], name: str, *, first: int = 0) -> None:
-    """Text must be text; `first` is the row of the whole table at which these columns begin."""
-    problems: list[Problem] = []
-    for column, cells in columns.items():
-        try:
-            cells.validate(full=True)
-        except pa.ArrowInvalid:
-            problems.append(_explain_bytes(cells, name, column, first))
-    if problems:
-        raise DataError(name, problems)
-
-
-def _explain_bytes(cells: pa.ChunkedArray, name: str, column: str, first: int) -> Problem:
-    """Which cell of a text column is not text."""
-    plain = cells.cast(cells.type.value_type) if pt.is_dictionary(cells.type) else cells
-    bad: list[tuple[int, bytes]] = []
-    if not pt.is_nested(plain.type):
-        for row, cell in enumerate(plain.cast(pa.large_binary()).to_pylist()):
-            try:
-                (cell or b"").decode()
-            except UnicodeDecodeError:
-                bad.append((row, cell))
-    if not bad:
-        what, fix = "the column is damaged.", "Write the table again."
-        return Problem(where=f"{name}, column {column}", what=what, fix=fix)
-    row, cell = bad[0]
-    where = f"{name}, row {private(first + row + 1)}, column {column}"
-    what = f"{private(shown(cell))} is not text in UTF-8{first_of_n(len(bad))}."
-    return Problem(where=where, what=what, fix="Store the text in UTF-8.")
+    >>> one = {"people": pa.table({"sex": [1, 2]})}
+    >>> digest_tables(one, hmac.new(b"k", digestmod="sha256"))[:8] == (
+    ...     digest_tables(one, hmac.new(b"k", digestmod="sha256"))[:8]
+    ... )
+    True
+    """
+    for name in sorted(tables):
+        table = open_file(tables[name])
+        found = table.digest() if isinstance(table, TableFile) else frame_digest(table)
+        keyed.update(len(name.encode()).to_bytes(4, "big") + name.encode() + found)
+    return keyed.hexdigest()

@@ -9,19 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
-from pathlib import Path
+from functools import cache, partial
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kinfolk.data.batches import open_stream
 from kinfolk.data.buckets import hash_ids
 from kinfolk.data.columns import column_kind, written
 from kinfolk.data.encode import check_table_names, encode_sources, home_columns, people_columns
 from kinfolk.data.encoded import Encoded
-from kinfolk.data.tables import Source, TableLike, UnreadableError, read_source
+from kinfolk.data.tables import (
+    Source,
+    TableFile,
+    TableLike,
+    UnreadableError,
+    open_file,
+    read_source,
+)
 from kinfolk.errors import DataError
 from kinfolk.schema import Attribute, Categorical, Numeric, Schema
 
@@ -54,7 +59,7 @@ def seem_computed(schema: Schema, data: Encoded | Mapping[str, TableLike]) -> li
     Looks at the first groups only. Tables that do not fit the schema give nothing: what is wrong
     with them is said elsewhere.
 
-    >>> from kinfolk.data.shipped import schema_text
+    >>> from kinfolk.datasets import schema_text
     >>> from kinfolk.datasets import load_detroit
     >>> text = schema_text("detroit").replace(", derived: true", "")
     >>> seem_computed(Schema.from_text(text), load_detroit()[1])[0]
@@ -230,40 +235,44 @@ def _first_groups(schema: Schema, tables: Mapping[str, TableLike]) -> Encoded | 
 
 def _head(table: TableLike, wanted: list[str], name: str) -> Source:
     """The first groups."""
-    if not isinstance(table, str | Path):
-        source = read_source(table, wanted, name=name)
+    file = open_file(table)
+    if not isinstance(file, TableFile):
+        source = read_source(file, wanted, name=name)
         columns = {column: cells[:GROUPS] for column, cells in source.columns.items()}
         return replace(source, columns=columns, rows=min(source.rows, GROUPS))
-    stream = open_stream(Path(table), wanted)
-    held: list[pa.Table] = [stream.nothing()]
-    rows = 0
-    for piece in stream.pieces(PIECE):
-        held.append(piece.slice(0, GROUPS - rows))
-        rows += held[-1].num_rows
-        if rows >= GROUPS:
-            break
-    return stream.source(pa.concat_tables(held))
+    with file:
+        stream = file.stream(wanted)
+        held, rows = [stream.nothing()], 0
+        for piece in stream.pieces(PIECE):
+            held.append(piece.slice(0, GROUPS - rows))
+            rows += held[-1].num_rows
+            if rows >= GROUPS:
+                break
+        return stream.source(pa.concat_tables(held))
 
 
 def _members(table: TableLike, wanted: list[str], name: str, ids: pa.ChunkedArray) -> Source:
     """Everybody who belongs to one of these groups."""
-    if isinstance(table, str | Path):
-        stream = open_stream(Path(table), wanted)
-        link = stream.types[wanted[0]]
-        source = None
-    else:
-        source = read_source(table, wanted, name=name)
-        link = source.columns[wanted[0]].type
-    as_text = "text" in (column_kind(link), column_kind(ids.type))
-    known = hash_ids(ids, as_text=as_text)
 
-    def belong(cells: pa.ChunkedArray) -> pa.Array:
-        return pa.array(np.isin(hash_ids(cells, as_text=as_text), known))
+    @cache
+    def known(as_text: bool) -> npt.NDArray[np.uint64]:
+        return hash_ids(ids, as_text=as_text)
 
-    if source is not None:
-        mask = belong(source.columns[wanted[0]])
-        columns = {column: cells.filter(mask) for column, cells in source.columns.items()}
-        return replace(source, columns=columns, rows=len(columns[wanted[0]]))
-    held = [stream.nothing()]
-    held += (piece.filter(belong(piece.column(0))) for piece in stream.pieces(PIECE))
-    return stream.source(pa.concat_tables(held))
+    def chosen(rows: pa.Table, link: pa.ChunkedArray) -> pa.Table:
+        as_text = "text" in (column_kind(link.type), column_kind(ids.type))
+        found = hash_ids(link, as_text=as_text)
+        return rows.filter(pa.array(np.isin(found, known(as_text))))
+
+    file = open_file(table)
+    if not isinstance(file, TableFile):
+        source = read_source(file, wanted, name=name)
+        rows = chosen(pa.table(source.columns), source.columns[wanted[0]])
+        columns = dict(zip(source.columns, rows.columns, strict=True))
+        return replace(source, columns=columns, rows=rows.num_rows)
+    with file:
+        stream = file.stream(wanted)
+        if wanted[0] not in stream.types:
+            raise KeyError(wanted[0])
+        held = [stream.nothing()]
+        held += (chosen(piece, piece.column(0)) for piece in stream.pieces(PIECE))
+        return stream.source(pa.concat_tables(held))

@@ -19,9 +19,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk.data.digest import digest_tables
 from kinfolk.data.encode import encode
-from kinfolk.data.tables import TableLike
+from kinfolk.data.storage_types import Types, column_types
+from kinfolk.data.tables import TableFile, TableLike, digest_tables, open_file
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy.account import Account, Allotment, Released
 from kinfolk.privacy.chain import Head
@@ -76,6 +76,7 @@ class Curator:
         run: Mapping[str, Any] | None = None,
         resume: bool = True,
         data: Callable[[bytes], str] | None = None,
+        types: Types | None = None,
     ) -> None:
         """`seed` is for tests only: nothing bought with a seed is private.
 
@@ -93,6 +94,8 @@ class Curator:
             groups_read=max(counter.cleaning.groups_read, counter.groups) if read else None,
         )
         """What is public about it: what can be bought, and for how much."""
+        self.types: Types = types or {}
+        """How the columns are stored, as far as that says nothing about the rows: public."""
         self.__counts = counter.counts
         self.__totals = np.array([counter.groups, counter.people], np.int64)
         self.__randomness = Randomness(seed=seed)
@@ -128,15 +131,15 @@ class Curator:
         `bind` a ledger to the data makes it refuse any other.
         """
         weights = workload_weights(workload, guarantee.unit) if size_weighted else None
-        paths = {name: one for name, one in tables.items() if isinstance(one, str | Path)}
-        if len(paths) == len(tables):
-            counter = count_files(workload, paths, weights=weights)
+        opened = {name: open_file(table) for name, table in tables.items()}
+        if all(isinstance(table, TableFile) for table in opened.values()):
+            counter = count_files(workload, opened, weights=weights)
         else:
             counter = Counter(workload, weights=weights)
-            counter.add(encode(workload.schema, tables))
+            counter.add(encode(workload.schema, opened))
 
         def digest(key: bytes) -> str:
-            return digest_tables(tables, hmac.new(key, digestmod=hashlib.sha256))
+            return digest_tables(opened, hmac.new(key, digestmod=hashlib.sha256))
 
         return cls(
             counter,
@@ -146,6 +149,7 @@ class Curator:
             run=run,
             resume=resume,
             data=digest if bind else None,
+            types=column_types(workload.schema, opened),
         )
 
     @property

@@ -7,6 +7,7 @@ so that every check and every count sees whole groups.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -17,8 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kinfolk.data.batches import Stream, open_stream
-from kinfolk.data.buckets import Buckets, cost
+from kinfolk.data.buckets import Buckets, Piece, cost
 from kinfolk.data.clean import nobody_left
 from kinfolk.data.columns import column_kind
 from kinfolk.data.encode import (
@@ -31,7 +31,7 @@ from kinfolk.data.encode import (
 )
 from kinfolk.data.encoded import Encoded
 from kinfolk.data.private_files import private_folder, sweep
-from kinfolk.data.tables import UnreadableError
+from kinfolk.data.tables import Stream, TableFile, UnreadableError, open_file
 from kinfolk.errors import DataError, KinfolkError, Problem
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.workload import Workload
@@ -61,7 +61,7 @@ class Part:
 
 def count_files(
     workload: Workload,
-    tables: Mapping[str, str | Path],
+    tables: Mapping[str, str | Path | TableFile],
     *,
     weights: npt.NDArray[np.int64] | None = None,
     memory: int = MEMORY,
@@ -93,12 +93,12 @@ def count_files(
         raise KinfolkError(f"memory is {memory!r}. Give a number of bytes, such as {MEMORY}.")
     tell = progress or (lambda stage, number: None)
     counter = Counter(workload, weights=weights)
-    streams = _open(schema, tables)
-    sweep()
-    with ExitStack() as folders:
+    with ExitStack() as stack:
+        streams = _open(schema, tables, stack)
+        sweep()
 
         def folder() -> Path:
-            return folders.enter_context(private_folder())
+            return stack.enter_context(private_folder())
 
         try:
             for part in _parts(streams, memory, folder, tell):
@@ -109,31 +109,35 @@ def count_files(
     if not counter.groups:
         oversize = counter.cleaning.groups_oversize
         others = counter.cleaning.groups_read - oversize
-        raise DataError(HEADING, [nobody_left(streams[-1].path.name, oversize, others)])
+        raise DataError(HEADING, [nobody_left(streams[-1].file.name, oversize, others)])
     return counter
 
 
-def _open(schema: Schema, tables: Mapping[str, str | Path]) -> list[Stream]:
+def wanted_columns(schema: Schema) -> dict[str, list[str]]:
+    """The columns of each table that matter, the group's id first; the group table first."""
+    people = {schema.individual.table: people_columns(schema)}
+    return {schema.group.table: home_columns(schema), **people} if schema.group else people
+
+
+def _open(
+    schema: Schema, tables: Mapping[str, str | Path | TableFile], stack: ExitStack
+) -> list[Stream]:
     """The schema's tables, groups first, if they have all the columns."""
-    wanted = {schema.individual.table: people_columns(schema)}
-    if schema.group is not None:
-        wanted = {schema.group.table: home_columns(schema), **wanted}
     streams: list[Stream] = []
     problems: list[Problem] = []
-    for name, columns in wanted.items():
-        path: object = tables[name]
-        if not isinstance(path, str | Path):
+    for name, columns in wanted_columns(schema).items():
+        file = open_file(tables[name])
+        if not isinstance(file, TableFile):
             raise KinfolkError(
-                f"{name}: {type(path).__name__} is not a path. Name a file, or count tables in "
+                f"{name}: {type(file).__name__} is not a path. Name a file, or count tables in "
                 "memory with kinfolk.queries.counting.count."
             )
         try:
-            stream = open_stream(Path(path), columns)
+            streams.append(stack.enter_context(file).stream(columns))
         except UnreadableError as error:
             problems.append(error.problem)
-            continue
-        problems += missing_columns(stream.source(rows=1), columns)
-        streams.append(stream)
+        else:
+            problems += missing_columns(streams[-1].source(rows=1), columns)
     if problems:
         raise DataError(HEADING, problems)
     return streams
@@ -173,70 +177,63 @@ def _parts(
     streams: list[Stream], memory: int, folder: Callable[[], Path], tell: Progress
 ) -> Iterator[Part]:
     """All rows, in parts that fit into memory; all of a group is in one part."""
-    rows = int(np.clip(memory // ROW, *PIECE))
-    tables = list(_watched([stream.pieces(rows) for stream in streams], tell))
-    held: list[list[pa.Table]] = [[] for _ in tables]
+    pieces = _pieces(streams, int(np.clip(memory // ROW, *PIECE)), tell)
+    held: deque[Piece] = deque()
     room = memory
-    for kept, pieces in zip(held, tables, strict=True):
-        for piece in pieces:
-            kept.append(piece)
-            room -= cost(piece)
-            if room < 0:
-                break
+    for table, piece in pieces:
+        held.append((table, piece))
+        room -= cost(piece)
         if room < 0:
             break
     else:
-        yield Part(tables=_joined(streams, held), whole=True)
+        yield _part(streams, held, whole=True)
         return
-    queues = [chain(_emptied(kept), pieces) for kept, pieces in zip(held, tables, strict=True)]
+    rest = chain(_emptied(held), pieces)
     if len(streams) == 1:
-        yield from _slices(streams, queues[0], memory)
+        yield from _slices(streams, rest, memory)
         return
     kinds = {column_kind(next(iter(stream.types.values()))) for stream in streams}
     buckets = Buckets(folder(), as_text="text" in kinds)
-    buckets.fill(queues)
+    buckets.fill(rest)
     problems = _empty(streams, buckets.rows)
     if problems:
         raise DataError(HEADING, problems)
-    for pieces_of in buckets.parts(memory):
-        yield Part(tables=_joined(streams, pieces_of), whole=False)
+    for found in buckets.parts(memory):
+        yield _part(streams, found, whole=False)
 
 
-def _slices(streams: list[Stream], pieces: Iterable[pa.Table], memory: int) -> Iterator[Part]:
+def _slices(streams: list[Stream], pieces: Iterable[Piece], memory: int) -> Iterator[Part]:
     """Flat data: every row is a group of its own, so that any slice will do."""
-    held: list[pa.Table] = []
-    for piece in pieces:
-        if held and cost(piece) + sum(map(cost, held)) > memory:
-            yield Part(tables=_joined(streams, [held]), whole=False)
-            held = []
-        held.append(piece)
-    yield Part(tables=_joined(streams, [held]), whole=False)
+    held: list[Piece] = []
+    room = memory
+    for table, piece in pieces:
+        room -= cost(piece)
+        if held and room < 0:
+            yield _part(streams, held, whole=False)
+            held, room = [], memory - cost(piece)
+        held.append((table, piece))
+    yield _part(streams, held, whole=False)
 
 
-def _joined(streams: list[Stream], pieces: list[list[pa.Table]]) -> list[pa.Table]:
+def _part(streams: list[Stream], pieces: Iterable[Piece], *, whole: bool) -> Part:
     """One table each; an empty one where there are no rows."""
-    return [
-        pa.concat_tables(kept) if kept else stream.nothing()
-        for stream, kept in zip(streams, pieces, strict=True)
-    ]
+    found = [[stream.nothing()] for stream in streams]
+    for table, piece in pieces:
+        found[table].append(piece)
+    return Part(tables=[pa.concat_tables(one[1:] or one) for one in found], whole=whole)
 
 
-def _emptied(held: list[pa.Table]) -> Iterator[pa.Table]:
+def _emptied(held: deque[Piece]) -> Iterator[Piece]:
     """What is held, letting go of it piece by piece."""
-    held.reverse()
     while held:
-        yield held.pop()
+        yield held.popleft()
 
 
-def _watched(tables: list[Iterator[pa.Table]], tell: Progress) -> Iterator[Iterator[pa.Table]]:
-    """The same, telling how many rows have been read."""
+def _pieces(streams: list[Stream], rows: int, tell: Progress) -> Iterator[Piece]:
+    """Table after table, piece by piece; tells how many rows have been read."""
     done = 0
-
-    def watched(pieces: Iterator[pa.Table]) -> Iterator[pa.Table]:
-        nonlocal done
-        for piece in pieces:
+    for table, stream in enumerate(streams):
+        for piece in stream.pieces(rows):
             done += piece.num_rows
             tell("reading", done)
-            yield piece
-
-    return map(watched, tables)
+            yield table, piece

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from kinfolk.data.storage_types import types_from_json, types_to_json
 from kinfolk.errors import KinfolkError
 from kinfolk.models.base import Model
 from kinfolk.models.registry import KINDS
@@ -16,7 +17,6 @@ from kinfolk.privacy.certificate import FORMAT as CERTIFICATE
 from kinfolk.privacy.certificate import Certificate
 from kinfolk.release.archive import model_digest, read_archive, write_archive
 from kinfolk.release.release import PROBABILITIES, Release
-from kinfolk.release.tables import types_from_json, types_to_json
 from kinfolk.release.verify import settled_groups, verify
 from kinfolk.schema import Schema
 from kinfolk.schema.roles import is_whole

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from kinfolk.data.frames import frame_kind
-from kinfolk.data.tables import TableLike
+from kinfolk.data.frames import TableLike, frame_kind
 from kinfolk.errors import KinfolkError
 from kinfolk.methods.method import Method, NothingLearntError, Progress, silent
 from kinfolk.methods.run import Ending, run
@@ -32,7 +31,6 @@ from kinfolk.privacy.unit import Neighbours, Unit
 from kinfolk.queries.workload import Workload
 from kinfolk.release.archive import model_digest
 from kinfolk.release.release import PROBABILITIES, Release, checked_seed
-from kinfolk.release.tables import column_types
 from kinfolk.release.verify import verify_plan
 from kinfolk.schema import Schema
 from kinfolk.schema.words import singular
@@ -155,7 +153,7 @@ def fit(
         groups=groups,
         method=method.name,
         settings=identity["settings"],
-        types=column_types(schema, tables),
+        types=curator.types,
         frames=frame_kind(tables[schema.individual.table]),
         extra=extra,
     )

@@ -15,13 +15,14 @@ import numpy.typing as npt
 from kinfolk._io import write_whole
 from kinfolk.data.decode import decode
 from kinfolk.data.frames import to_frame
+from kinfolk.data.storage_types import Types
 from kinfolk.errors import KinfolkError
 from kinfolk.models.base import Model, check_groups
 from kinfolk.models.records import Records
 from kinfolk.notebook import show
 from kinfolk.privacy.certificate import NOT_PRIVATE, certificate_rows
 from kinfolk.release.archive import file_digest
-from kinfolk.release.tables import Types, Written, write_sample
+from kinfolk.release.tables import Written, write_sample
 from kinfolk.schema import Schema
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
 
-from kinfolk.data.tables import TableLike
+from kinfolk.data.frames import TableLike
 from kinfolk.errors import KinfolkError
 from kinfolk.methods.method import Method, Progress, silent
 from kinfolk.methods.registry import method_named

@@ -1,8 +1,4 @@
-"""Tables on disk: drawn from a model, chunk by chunk, and stored as the columns of the data are.
-
-Nothing here looks at a row of data. A storage type that could tell whether a blank occurs is not
-kept: data frames turn whole numbers into fractions where one is blank.
-"""
+"""Tables on disk: drawn from a model, chunk by chunk, and stored as the columns of the data are."""
 
 from __future__ import annotations
 
@@ -13,26 +9,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import narwhals as nw
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
-import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
 from kinfolk._io import new_file
-from kinfolk.data.columns import column_kind
 from kinfolk.data.decode import decode
 from kinfolk.data.frames import FORMATS, without_dictionaries
 from kinfolk.data.shapes import Shapes
-from kinfolk.data.tables import TableLike, file_kind
+from kinfolk.data.storage_types import Types
 from kinfolk.errors import KinfolkError
 from kinfolk.models.base import Model, check_groups
 from kinfolk.models.records import Acceptance, Records
 from kinfolk.schema import Schema
-
-Types = Mapping[str, Mapping[str, Any]]
-"""Storage types (Arrow) by table and column."""
 
 CHUNK = 65_536
 """Groups that are written at a time."""
@@ -151,109 +141,3 @@ def _lasting(schema: Schema, types: Types, groups: int) -> dict[str, dict[str, A
         if not fits:
             del kept[table][column]
     return kept
-
-
-def _plain() -> Iterator[pa.DataType]:
-    yield from (pa.int8(), pa.int16(), pa.int32(), pa.int64())
-    yield from (pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64())
-    yield from (pa.float32(), pa.float64(), pa.bool_())
-    yield from (pa.string(), pa.large_string(), pa.string_view())
-
-
-def _known() -> dict[str, pa.DataType]:
-    plain = list(_plain())
-    whole = [dtype for dtype in plain if pa.types.is_integer(dtype)]
-    listed = [
-        pa.dictionary(index, value, ordered)
-        for index in whole
-        for value in plain
-        for ordered in (False, True)
-    ]
-    return {str(dtype): dtype for dtype in [*plain, *listed]}
-
-
-_KNOWN = _known()
-"""By name: the only types that a model file can ask for."""
-
-
-def column_types(schema: Schema, tables: Mapping[str, TableLike]) -> dict[str, dict[str, Any]]:
-    """The storage types of the schema's columns; CSV files have none.
-
-    >>> schema = Schema.from_text('''
-    ... individual: {table: people, attributes: {sex: {values: [1, 2]}}}
-    ... max_size: 1
-    ... ''')
-    >>> column_types(schema, {"people": pa.table({"sex": pa.array([1], pa.int8()), "other": [0]})})
-    {'people': {'sex': DataType(int8)}}
-    """
-    wanted = {table: dict(columns) for table, columns in _columns(schema).items()}
-    return {
-        table: {
-            name: dtype
-            for name, dtype in _stored(tables[table], list(columns)).items()
-            if name in columns and str(dtype) in _KNOWN and _lasts(dtype, blank=columns[name])
-        }
-        for table, columns in wanted.items()
-    }
-
-
-def types_to_json(types: Types) -> dict[str, dict[str, str]]:
-    """The types by name."""
-    return {
-        table: {name: str(dtype) for name, dtype in columns.items()}
-        for table, columns in types.items()
-    }
-
-
-def types_from_json(described: object, schema: Schema) -> dict[str, dict[str, Any]]:
-    """The types that `types_to_json` named; anything else is refused."""
-    known = _columns(schema)
-    if not isinstance(described, dict) or not set(described) <= set(known):
-        raise KinfolkError("its storage types are not those of the schema's tables.")
-    found: dict[str, dict[str, Any]] = {}
-    for table, columns in described.items():
-        if not isinstance(columns, dict) or not set(columns) <= set(known[table]):
-            raise KinfolkError(f"its storage types are not those of the columns of {table}.")
-        if not all(isinstance(name, str) and name in _KNOWN for name in columns.values()):
-            raise KinfolkError(f"it names a storage type of {table} that is unknown.")
-        found[table] = {column: _KNOWN[name] for column, name in columns.items()}
-    return found
-
-
-def _columns(schema: Schema) -> dict[str, dict[str, bool]]:
-    """The columns of each table, and whether a cell may be blank."""
-    own = {name: attribute.missing for name, attribute in schema.individual_attributes.items()}
-    if schema.individual.group_id is not None:
-        own[schema.individual.group_id] = False
-    if schema.roles is not None:
-        own[schema.roles.column] = schema.roles.others == "keep"
-    found = {schema.individual.table: own}
-    if schema.group is not None:
-        attributes = {name: a.missing for name, a in schema.group_attributes.items()}
-        found = {schema.group.table: {schema.group.id: False, **attributes}, **found}
-    return found
-
-
-def _lasts(dtype: pa.DataType, *, blank: bool) -> bool:
-    """Whether a type says nothing about blanks."""
-    return not blank or column_kind(dtype) == "text"
-
-
-def _stored(table: TableLike, columns: list[str]) -> dict[str, pa.DataType]:
-    """The storage types of some columns of a file or frame."""
-    if isinstance(table, str | Path):
-        kind = file_kind(Path(table))
-        if kind == "csv":
-            return {}
-        if kind == "parquet":
-            schema = pq.ParquetDataset(table).schema
-        else:
-            with pa.OSFile(str(table)) as file, ipc.open_file(file) as reader:
-                schema = reader.schema
-    elif isinstance(table, pa.Table | pa.RecordBatch):
-        schema = table.schema
-    else:
-        frame = nw.from_native(table).lazy()
-        present = [name for name in columns if name in frame.collect_schema().names()]
-        schema = frame.select(present).head(0).collect("pyarrow").to_arrow().schema
-    return dict(zip(schema.names, schema.types, strict=True))

@@ -56,7 +56,7 @@ class Dataset:
 def simulated_dataset(experiment: Experiment, schema: Schema, *, groups: int) -> Dataset:
     """Made-up groups, from public parameters.
 
-    >>> from kinfolk.data.shipped import load_schema
+    >>> from kinfolk.datasets import load_schema
     >>> from kinfolk.reproduce.experiments import experiment_named
     >>> data = simulated_dataset(experiment_named("acs-red"), load_schema("acs-red"), groups=100)
     >>> data.source, data.groups, data.people

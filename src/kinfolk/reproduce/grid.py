@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import Any
 
-from kinfolk.data.shipped import load_schema
+from kinfolk.datasets import load_schema
 from kinfolk.errors import KinfolkError
 from kinfolk.methods.method import Method
 from kinfolk.methods.registry import method_named

@@ -11,12 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from kinfolk.data.shipped import load_schema
 from kinfolk.data.sources import (
     read_ipums,
     read_pums,
 )
-from kinfolk.data.sources.counties import county_of_puma
+from kinfolk.data.sources.pums_codes import county_of_puma
+from kinfolk.datasets import load_schema
 from kinfolk.errors import KinfolkError
 from kinfolk.schema import Attribute, Categorical, Schema
 

@@ -11,14 +11,18 @@ from pathlib import Path
 
 import numpy as np
 
-from kinfolk.data.draft.computed import find_computed
+from kinfolk.data.draft.hints import RoleGuess, find_computed, guess_roles, has_role_name
 from kinfolk.data.draft.infer_attribute import judge
-from kinfolk.data.draft.infer_keys import Ids, find_ids
-from kinfolk.data.draft.linked import is_running_number, is_size, names_group, repeats_group_column
-from kinfolk.data.draft.load_table import Opened, open_table, safe_name
+from kinfolk.data.draft.links import (
+    Ids,
+    find_ids,
+    is_running_number,
+    is_size,
+    names_group,
+    repeats_group_column,
+)
 from kinfolk.data.draft.page import TableDraft, shown, write_page
-from kinfolk.data.draft.profile import LeftOut, Profile, profile
-from kinfolk.data.draft.roles import RoleGuess, guess_roles, has_role_name
+from kinfolk.data.draft.profile import LeftOut, Opened, Profile, open_table, profile, safe_name
 from kinfolk.data.draft.sdv import Kinds, Metadata, read_metadata
 from kinfolk.data.tables import TableLike
 from kinfolk.errors import KinfolkError

@@ -8,8 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from kinfolk.data.columns import encode_column
-from kinfolk.data.draft.load_table import is_clean
-from kinfolk.data.draft.profile import LARGEST, LeftOut, Profile, is_number
+from kinfolk.data.draft.profile import LARGEST, LeftOut, Profile, is_clean, is_number
 from kinfolk.data.draft.rounding import Floats, round_bins
 from kinfolk.errors import SchemaError
 from kinfolk.schema import Attribute, Categorical, Numeric

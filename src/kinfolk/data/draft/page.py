@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kinfolk.data.draft.load_table import is_clean
-from kinfolk.data.draft.profile import LeftOut
-from kinfolk.data.draft.roles import RoleGuess
+from kinfolk.data.draft.hints import RoleGuess
+from kinfolk.data.draft.profile import LeftOut, is_clean
 from kinfolk.schema import Attribute
 from kinfolk.schema.writing import attribute_text, list_text
 from kinfolk.schema.yaml_text import scalar_text

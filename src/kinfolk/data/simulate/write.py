@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kinfolk._io import new_file
-from kinfolk.data.shipped import schema_text
 from kinfolk.data.simulate.stream import simulate
+from kinfolk.datasets import schema_text
 from kinfolk.errors import KinfolkError
 
 SCHEMA_FILE = "schema.yaml"

@@ -1,6 +1,6 @@
 """IPUMS fixed-width files: the codebook (DDI) says where each variable stands.
 
-`ipumspy` reads the codebook. The lines themselves are cut with NumPy: a state of 200,000 people
+`ipumspy` reads the codebook. The lines themselves are cut with Arrow: a state of 200,000 people
 takes under a second that way, where a general fixed-width parser needs ten.
 """
 
@@ -9,19 +9,17 @@ from __future__ import annotations
 import gzip
 import warnings
 import xml.etree.ElementTree as ET
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from kinfolk.data.sources.csv_columns import readable
-from kinfolk.data.sources.records import BLANK, Codes
+from kinfolk.data.sources.records import BLANK, Codes, readable
 from kinfolk.errors import KinfolkError
-
-Bytes = npt.NDArray[np.uint8]
 
 RECTYPE = "RECTYPE"
 """The variable that tells household and person lines of a hierarchical file apart."""
@@ -98,60 +96,42 @@ class Lines:
 
     name: str
     """The data file, for messages."""
-    data: Bytes
-    """The whole file: (bytes,)."""
-    starts: npt.NDArray[np.int64]
-    """Where each line begins: (lines,)."""
-    lengths: npt.NDArray[np.int64]
-    """How long it is: (lines,)."""
-    numbers: npt.NDArray[np.int64]
-    """Its number in the file, from 1: (lines,)."""
+    text: pa.Array
+    """The lines themselves: (lines,)."""
+    numbers: Codes
+    """Their numbers in the file, from 1: (lines,)."""
 
-    def take(self, mask: npt.NDArray[np.bool_]) -> Lines:
+    def take(self, mask: pa.Array) -> Lines:
         """Only some of the lines."""
-        return Lines(
-            name=self.name,
-            data=self.data,
-            starts=self.starts[mask],
-            lengths=self.lengths[mask],
-            numbers=self.numbers[mask],
-        )
+        numbers = self.numbers[np.asarray(mask)]
+        return Lines(name=self.name, text=self.text.filter(mask), numbers=numbers)
 
     def check_length(self, needed: int) -> None:
         """Every line must reach as far as the codebook says."""
-        short = self.lengths < needed
-        if short.any():
-            at = int(np.argmax(short))
+        lengths = np.asarray(pc.binary_length(self.text))
+        short = np.flatnonzero(lengths < needed)
+        if len(short):
+            at = short[0]
             raise KinfolkError(
-                f"{self.name}, line {self.numbers[at]}: it has {self.lengths[at]} characters, but "
-                f"the codebook places a variable at {needed} ({int(short.sum()):,} such lines). "
+                f"{self.name}, line {self.numbers[at]}: it has {lengths[at]} characters, but "
+                f"the codebook places a variable at {needed} ({len(short):,} such lines). "
                 "The file is cut off or belongs to another codebook; download both again."
             )
 
-    def cut(self, field: Field) -> Bytes:
-        """The characters of one variable: (lines, width)."""
-        characters: Bytes = self.data[self.starts[:, None] + np.arange(field.start, field.end)]
-        return characters
-
     def codes(self, variable: str, field: Field) -> Codes:
         """One variable as whole numbers; all spaces are BLANK: (lines,)."""
-        text = self.cut(field)
-        digit = (text >= ord("0")) & (text <= ord("9"))
-        wrong = ~(digit | (text == ord(" "))).all(axis=1)
-        if wrong.any():
-            at = int(np.argmax(wrong))
-            shown = text[at].tobytes().decode("latin-1")
+        cells = pc.binary_slice(self.text, field.start, field.end)
+        wrong = np.flatnonzero(~np.asarray(pc.match_substring_regex(cells, "^[0-9 ]{0,18}$")))
+        if len(wrong):
+            shown = cells[int(wrong[0])].as_py().decode("latin-1")
             raise KinfolkError(
-                f"{self.name}, line {self.numbers[at]}: {variable} is {shown!r}, which is not a "
-                f"number ({int(wrong.sum()):,} such lines). The codebook belongs to another "
+                f"{self.name}, line {self.numbers[wrong[0]]}: {variable} is {shown!r}, which is "
+                f"not a number ({len(wrong):,} such lines). The codebook belongs to another "
                 "extract; use the DDI file that came with this one."
             )
-        values = np.zeros(len(text), dtype=np.int64)
-        for position in range(text.shape[1]):
-            here = digit[:, position]
-            values[here] = values[here] * 10 + (text[here, position].astype(np.int64) - ord("0"))
-        values[~digit.any(axis=1)] = BLANK
-        return values
+        digits = pc.replace_substring(cells, b" ", b"").cast(pa.string())
+        digits = pc.if_else(pc.equal(digits, ""), str(BLANK), digits)
+        return np.asarray(digits.cast(pa.int64()))
 
 
 def read_lines(path: Path) -> Lines:
@@ -160,15 +140,9 @@ def read_lines(path: Path) -> Lines:
         raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     if not raw.strip():
         raise KinfolkError(f"{path.name}: the file is empty. Download the extract again.")
-    data = np.frombuffer(raw if raw.endswith(b"\n") else raw + b"\n", dtype=np.uint8)
-    ends = np.flatnonzero(data == ord("\n")).astype(np.int64)
-    starts = np.concatenate([np.zeros(1, dtype=np.int64), ends[:-1] + 1])
-    lengths = ends - starts
-    returns = (lengths > 0) & (data[np.maximum(ends - 1, 0)] == ord("\r"))
-    lengths = lengths - returns
-    numbers = np.arange(1, len(starts) + 1, dtype=np.int64)
-    lines = Lines(name=path.name, data=data, starts=starts, lengths=lengths, numbers=numbers)
-    return lines.take(lengths > 0)
+    text = pa.array(raw.replace(b"\r\n", b"\n").split(b"\n"), pa.large_binary())
+    lines = Lines(name=path.name, text=text, numbers=np.arange(1, len(text) + 1))
+    return lines.take(pc.greater(pc.binary_length(text), 0))
 
 
 def read_fixed_width(
@@ -178,7 +152,7 @@ def read_fixed_width(
     lines = read_lines(path)
     fields = {n: f for n, f in codebook.fields.items() if n in wanted and n != RECTYPE}
     if codebook.structure == "rectangular":
-        return {"": _variables(lines, fields, list(fields))}
+        return {"": _variables(lines, fields)}
     place = codebook.fields.get(RECTYPE)
     if place is None:
         raise KinfolkError(
@@ -186,14 +160,14 @@ def read_fixed_width(
             "Download the DDI file again."
         )
     lines.check_length(place.end)
-    kind = lines.cut(place)[:, 0]
+    kind = pc.binary_slice(lines.text, place.start, place.start + 1)
     levels = {}
     for rectype in ("H", "P"):
-        names = [name for name, field in fields.items() if rectype in field.rectypes]
-        levels[rectype] = _variables(lines.take(kind == ord(rectype)), fields, names)
+        those = {name: field for name, field in fields.items() if rectype in field.rectypes}
+        levels[rectype] = _variables(lines.take(pc.equal(kind, rectype.encode())), those)
     return levels
 
 
-def _variables(lines: Lines, fields: Mapping[str, Field], names: Sequence[str]) -> dict[str, Codes]:
-    lines.check_length(max((fields[name].end for name in names), default=0))
-    return {name: lines.codes(name, fields[name]) for name in names}
+def _variables(lines: Lines, fields: Mapping[str, Field]) -> dict[str, Codes]:
+    lines.check_length(max((field.end for field in fields.values()), default=0))
+    return {name: lines.codes(name, field) for name, field in fields.items()}

@@ -9,11 +9,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kinfolk.data.sources.csv_columns import listed, read_csv_columns, to_codes
 from kinfolk.data.sources.fixed_width import RECTYPE, read_codebook, read_fixed_width
-from kinfolk.data.sources.recode import to_target
-from kinfolk.data.sources.records import BLANK, Codes, Records, SourceTables, Units, link
-from kinfolk.data.sources.targets import target_schema
+from kinfolk.data.sources.records import (
+    BLANK,
+    Codes,
+    Records,
+    SourceTables,
+    Units,
+    link,
+    listed,
+    read_csv_columns,
+    to_codes,
+)
+from kinfolk.data.sources.targets import target_schema, to_target
 from kinfolk.errors import KinfolkError
 from kinfolk.schema import Schema
 

@@ -8,12 +8,20 @@ from pathlib import Path
 import numpy as np
 
 from kinfolk.data.sources import pums_codes as pums
-from kinfolk.data.sources.counties import NY_2010, county_of_puma, refuse_other_years
-from kinfolk.data.sources.csv_columns import listed, read_csv_columns, to_codes
 from kinfolk.data.sources.ipums import refuse_quarters
-from kinfolk.data.sources.recode import NEW_YORK, to_target
-from kinfolk.data.sources.records import BLANK, Codes, Records, SourceTables, Units, link
-from kinfolk.data.sources.targets import target_schema
+from kinfolk.data.sources.pums_codes import NY_2010, county_of_puma, refuse_other_years
+from kinfolk.data.sources.records import (
+    BLANK,
+    Codes,
+    Records,
+    SourceTables,
+    Units,
+    link,
+    listed,
+    read_csv_columns,
+    to_codes,
+)
+from kinfolk.data.sources.targets import NEW_YORK, target_schema, to_target
 from kinfolk.errors import DataError, KinfolkError, Problem
 from kinfolk.schema import Schema
 
@@ -211,15 +219,11 @@ def _generations(units: Units, relate: Codes) -> Codes:
 
 
 def _county(homes: Records, counties: dict[int, int] | None) -> Codes:
-    unknown = np.zeros(len(homes.ids), dtype=np.int64)
     if not counties:
-        return unknown
-    pumas = np.array(sorted(counties), dtype=np.int64)
-    values = np.array([counties[int(puma)] for puma in pumas], dtype=np.int64)
-    here = homes.columns["PUMA"]
-    place = np.minimum(np.searchsorted(pumas, here), len(pumas) - 1)
-    found = (pumas[place] == here) & (homes.columns[_either(homes, STATE)] == NEW_YORK)
-    return np.where(found, values[place], unknown)
+        return np.zeros(len(homes.ids), dtype=np.int64)
+    here = [counties.get(puma, 0) for puma in homes.columns["PUMA"].tolist()]
+    inside = homes.columns[_either(homes, STATE)] == NEW_YORK
+    return np.where(inside, np.array(here, np.int64), 0)
 
 
 def _notes(schema: Schema, homes: Records, counties: dict[int, int] | None) -> list[str]:

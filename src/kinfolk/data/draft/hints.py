@@ -1,0 +1,232 @@
+"""Suggestions that end up in comments: roles, and group columns that look computed from members."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from kinfolk.data.draft.links import Groups
+from kinfolk.data.draft.profile import Profile
+from kinfolk.data.draft.rounding import Floats, Ints
+from kinfolk.schema import Role, Value
+from kinfolk.schema.attributes import text_of
+
+NAMES = (
+    "relate", "related", "relp", "relshipp", "relationship", "relation", "rel", "relhh", "role",
+    "relationshiptohead", "relationtohead", "reltohead", "relationshiptohouseholder", "hhrel",
+)  # fmt: skip
+"""Names of the column in published data, in lower case, letters only."""
+
+CODEBOOKS = (
+    {"head": (20,), "spouse": (21, 23), "child": (25, 26, 27)},  # ACS RELSHIPP, since 2019
+    {"head": (0,), "spouse": (1,), "child": (2, 3, 4)},  # ACS RELP, until 2018
+    {"head": (1,), "spouse": (2,), "child": (3,)},  # IPUMS RELATE
+)
+"""Public codes of who somebody is."""
+
+WORDS = {
+    "head": r"head|householder|reference person|self",
+    "spouse": r"(?<!ex-)(spouse|husband|wife)",
+    "child": r"(?<!grand)(?<!foster )(child|son|daughter)(?!.*in.law)",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoleGuess:
+    """Roles as the data suggests them."""
+
+    column: str
+    values: tuple[Value, ...]
+    """Everything that occurs in the column."""
+    roles: Mapping[str, Role]
+    """The roles recognised; none where the codes are unknown."""
+    heads: Ints | None
+    """(groups,) the row of every group's head; -1 for a group without members."""
+
+
+def has_role_name(name: str) -> bool:
+    """Whether a column is called like one that says who somebody is."""
+    return re.sub(r"[^a-z]", "", name.lower()) in NAMES
+
+
+def guess_roles(profiles: Mapping[str, Profile], groups: Groups) -> RoleGuess | None:
+    """Look for a column of roles; nothing is decided by it."""
+    for profile in profiles.values():
+        if has_role_name(profile.name) and 1 < len(profile.tally) <= 64 and not profile.blanks:
+            return _guess(profile, groups)
+    return None
+
+
+def _guess(profile: Profile, groups: Groups) -> RoleGuess:
+    roles: dict[str, Role] = {}
+    heads: Ints | None = None
+    for codes in _readings(profile):
+        rows = _rows(profile, codes["head"])
+        counts = np.bincount(groups.group_of[rows], minlength=groups.count)
+        if not np.array_equal(counts, np.minimum(groups.sizes, 1)):
+            continue
+        heads = np.full(groups.count, -1, np.int64)
+        heads[groups.group_of[rows]] = rows
+        for name, values in codes.items():
+            held = np.bincount(groups.group_of[_rows(profile, values)], minlength=groups.count)
+            if held.any():
+                roles[name] = Role(
+                    values=values, min=int(name == "head"), max=max(1, int(held.max()))
+                )
+        break
+    return RoleGuess(column=profile.name, values=tuple(profile.tally), roles=roles, heads=heads)
+
+
+def _readings(profile: Profile) -> list[dict[str, tuple[Value, ...]]]:
+    """Ways to read the values as roles, each with a head."""
+    values = list(profile.tally)
+    if profile.kind == "text":
+        readings = [
+            {
+                name: tuple(v for v in values if re.search(rf"\b({words})\b", str(v).lower()))
+                for name, words in WORDS.items()
+            }
+        ]
+        digits = {v: int(str(v)) for v in values if re.fullmatch(r"[0-9]{1,4}", str(v))}
+        for book in CODEBOOKS:
+            readings.append(
+                {
+                    name: tuple(v for v in digits if digits[v] in codes)
+                    for name, codes in book.items()
+                }
+            )
+    else:
+        readings = [dict(book) for book in CODEBOOKS if set(book["head"]) & set(values)]
+    return [
+        {name: codes for name, codes in reading.items() if codes}
+        for reading in readings
+        if reading["head"]
+    ]
+
+
+def _rows(profile: Profile, values: tuple[Value, ...]) -> Ints:
+    cells = profile.at()
+    mask = np.zeros(len(cells), bool)
+    for value in values:
+        mask |= cells == value
+    return np.flatnonzero(mask)
+
+
+ENOUGH = 20
+"""With fewer groups, two columns agree by chance."""
+MOST_VALUES = 25
+"""Members are counted by columns with at most this many values."""
+AGES = (5, 6, 15, 16, 18, 60, 65, 75)
+"""Ages at which members are counted, as `under` and as `at least`."""
+
+_AGE = re.compile(r"(?i)agep?|age_.*|.*_age")
+
+Test = Callable[[Floats], npt.NDArray[np.bool_]]
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """One way to compute a number per group from one column of its members."""
+
+    text: str
+    profile: Profile
+    test: Test | None
+    """Which members are counted; None takes the head's value instead."""
+
+    def cook(self, column: Floats, groups: Groups, lead: Ints) -> Floats:
+        """(groups,) column: (people,); lead: (groups,) the head's row, -1 where there is none."""
+        if self.test is not None:
+            held = groups.group_of[self.test(column)]
+            return np.bincount(held, minlength=groups.count).astype(float)
+        numbers = np.full(groups.count, math.nan)
+        numbers[lead >= 0] = column[lead[lead >= 0]]
+        return numbers
+
+
+def find_computed(
+    homes: Mapping[str, Profile],
+    people: Mapping[str, Profile],
+    groups: Groups,
+    heads: Ints | None,
+) -> dict[str, str]:
+    """Say for group columns what they look computed from; a suggestion, not a proof."""
+    if groups.count < ENOUGH:
+        return {}
+    lead = groups.firsts if heads is None else heads
+    who = "the first member" if heads is None else "the head"
+    wanted: dict[bytes, list[str]] = {}
+    for name, profile in homes.items():
+        wanted.setdefault(_coded(profile).tobytes(), []).append(name)
+    found: dict[str, str] = {}
+    for profile in people.values():
+        column = _coded(profile)
+        for recipe in _recipes(profile, who):
+            cooked = recipe.cook(column, groups, lead)
+            if not (cooked == cooked[0]).all():
+                for name in wanted.get(cooked.tobytes(), []):
+                    found.setdefault(name, recipe.text)
+    ages = [recipe for profile in people.values() for recipe in _by_age(profile)]
+    for name, profile in homes.items():
+        if ages and name not in found and profile.whole and profile.numbers[0] == 0:
+            nearly = _nearly(_coded(profile), ages, groups, lead)
+            found |= {name: nearly} if nearly else {}
+    return {name: found[name] for name in homes if name in found}
+
+
+def _recipes(profile: Profile, who: str) -> Iterator[Recipe]:
+    yield Recipe(f"the {profile.name} of {who}", profile, None)
+    yield from _by_age(profile)
+    if len(profile.tally) > MOST_VALUES:
+        return
+    for value in profile.tally:
+        shown, code = text_of(value), _code(value)
+        is_it, is_not = partial(np.equal, code), partial(_differs, code=code)
+        yield Recipe(f"the number of members with {profile.name} {shown}", profile, is_it)
+        yield Recipe(f"the number of members with {profile.name} not {shown}", profile, is_not)
+
+
+def _by_age(profile: Profile) -> Iterator[Recipe]:
+    if profile.kind == "number" and _AGE.fullmatch(profile.name):
+        for age in AGES:
+            text = f"the number of members with {profile.name}"
+            yield Recipe(f"{text} under {age}", profile, partial(np.greater, age))
+            yield Recipe(f"{text} of at least {age}", profile, partial(np.less_equal, age))
+
+
+def _nearly(column: Floats, recipes: list[Recipe], groups: Groups, lead: Ints) -> str | None:
+    """A count by age that agrees with the column far better than its commonest value does."""
+    if np.nanmax(column) > groups.sizes.max():
+        return None
+    _, counts = np.unique(column, return_counts=True)
+    best, text = 0.25 * (1 - counts.max() / len(column)), None
+    for recipe in recipes:
+        cooked = recipe.cook(_coded(recipe.profile), groups, lead)
+        wrong = float((cooked != column).mean())
+        if wrong < best:
+            best, text = wrong, recipe.text
+    return f"{text}, in nearly every group" if text else None
+
+
+def _differs(column: Floats, *, code: float) -> npt.NDArray[np.bool_]:
+    return np.not_equal(column, code) & ~np.isnan(column)
+
+
+def _coded(profile: Profile) -> Floats:
+    """(rows,) values as numbers that are equal where the values are; blank is NaN."""
+    cells = profile.at()
+    if profile.kind == "text":
+        codes = {value: _code(value) for value in profile.tally} | {None: math.nan}
+        return np.array([codes[cell] for cell in cells], dtype=float)
+    # Adding zero turns -0.0 into 0.0, which has other bytes.
+    return np.asarray(cells, dtype=float) + 0.0
+
+
+def _code(value: Value) -> float:
+    # A text gets a number that is not whole, so that it never equals a count.
+    return hash(value) % 2**50 + 0.5 if isinstance(value, str) else float(value)
