@@ -28,9 +28,9 @@ from bench.accuracy_report import LABEL, report
 
 from kinfolk.data.encode import encode
 from kinfolk.data.encoded import Encoded
-from kinfolk.data.simulate import simulate
 from kinfolk.datasets import load_detroit, load_schema
 from kinfolk.evaluate.metrics import shares
+from kinfolk.experiments.simulate import simulate
 from kinfolk.methods.marginals import REPLICATES, Marginals
 from kinfolk.methods.method import Method
 from kinfolk.methods.paper import hpd_fixed

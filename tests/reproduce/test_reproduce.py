@@ -12,8 +12,8 @@ import pytest
 
 from kinfolk.cli.main import run
 from kinfolk.data.frames import write_table
-from kinfolk.data.simulate import simulate_tables
 from kinfolk.errors import KinfolkError
+from kinfolk.experiments.simulate import simulate_tables
 from kinfolk.reproduce import experiment_named, grid_for, reproduce, running, simulated_dataset
 from kinfolk.reproduce.figures import figures
 from kinfolk.reproduce.grid import Run

@@ -121,7 +121,7 @@ def prepare(target: str, output: Path, **extract: Any) -> None:
 @into_folder
 def simulate(name: str, groups: int, seed: int, output: Path) -> None:
     """See SIMULATE."""
-    from kinfolk.data.simulate import write_simulation
+    from kinfolk.experiments.simulate import write_simulation
 
     with progress(f"Simulating {groups:,} groups", groups) as bar:
         written = write_simulation(

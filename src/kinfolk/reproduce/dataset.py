@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kinfolk.data.encode import encode
-from kinfolk.data.simulate import simulate
 from kinfolk.data.tables import TableLike
+from kinfolk.experiments.simulate import simulate
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.workload import Workload
 from kinfolk.reproduce.experiments import Experiment

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from kinfolk.data.simulate import simulate_tables
+from kinfolk.experiments.simulate import simulate_tables
 
 REFERRALS = 40_000
 COUNTS = ("SER_PAST548_COUNT_VICT_SELF", "REF_PAST548_COUNT_VICT_SELF", "PLSM_PAST548_COUNT_NULL")

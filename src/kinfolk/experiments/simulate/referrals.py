@@ -8,15 +8,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from kinfolk.data.simulate.draw import Bools, Floats, Ints, bands, coin, curve, logistic, shares
-from kinfolk.data.simulate.sample import Sample, Source
+from kinfolk.experiments.simulate.draw import (
+    Bands,
+    Bools,
+    Floats,
+    Ints,
+    Sample,
+    coin,
+    curve,
+    logistic,
+    shares,
+    years_above,
+)
 
 BLOCK = 4096
 OLDEST = 18
 MOST_COUNTED = 7
 
 SIZE = shares(range(1, 11), (130, 190, 210, 175, 125, 75, 43, 27, 15, 10))
-YOUNGEST = bands((0, 1, 3, 6, 10, 14, 19), (16, 22, 24, 20, 12, 6))
+YOUNGEST = Bands((0, 1, 3, 6, 10, 14, 19), (16, 22, 24, 20, 12, 6))
 GAP = shares(range(8), (6, 20, 28, 20, 12, 7, 4, 3))
 
 REPORTERS = (
@@ -56,20 +66,13 @@ SCREEN_IN, SCREEN_OUT, OTHER_OUTCOME = range(3)
 DECISIONS = ("accept for service", "do not accept", "already open", "not investigated")
 ACCEPTED, NOT_ACCEPTED, ALREADY_OPEN, NOT_INVESTIGATED = range(4)
 
-# Means of the counts over the last 548 days for a family at average risk, on a log scale.
-REFERRALS, SERVICES, PLACEMENTS = -0.35, -1.0, -3.4
-REFERRALS_BY_RISK, SERVICES_BY_RISK, PLACEMENTS_BY_RISK = 0.55, 0.8, 1.2
-LEFT_OUT = 0.12
-"""Chance that one child of the family was not part of an earlier event."""
+# Referrals, services and placements over the last 548 days for a family at average risk, as the
+# logarithm of their mean; and what risk adds to it.
+EVENTS = ((-0.35, 0.55), (-1.0, 0.8), (-3.4, 1.2))
 
 # On juvenile probation or in the county jail ever, by age; now, among those who ever were.
 PROBATION_EVER = ((9, 0.0), (10, 0.002), (13, 0.02), (15, 0.06), (17, 0.11), (18, 0.13))
 JAIL_EVER = ((13, 0.0), (14, 0.001), (16, 0.006), (17, 0.012), (18, 0.05))
-PROBATION_NOW, JAIL_NOW = 0.40, 0.25
-SCREEN_IN_BASE, SCREEN_IN_BY_RISK, SCREEN_IN_INFANT, SCREEN_IN_HISTORY = -0.35, 0.55, 0.5, 0.12
-OTHER_SHARE = 0.035
-ACCEPT_BASE, ACCEPT_BY_RISK, ACCEPT_BY_SERVICES = -0.9, 0.7, 0.15
-OPEN_WITH_SERVICES, OPEN_WITHOUT = 0.32, 0.02
 
 
 def draw_referrals(rng: np.random.Generator) -> Sample:
@@ -81,17 +84,10 @@ def draw_referrals(rng: np.random.Generator) -> Sample:
     rank = np.arange(len(family)) - np.repeat(np.cumsum(size) - size, size)
     age = _sibling_ages(rng, size)[family, rank]
 
-    means = (
-        (REFERRALS, REFERRALS_BY_RISK),
-        (SERVICES, SERVICES_BY_RISK),
-        (PLACEMENTS, PLACEMENTS_BY_RISK),
-    )
-    events = [_events(rng, base + slope * risk) for base, slope in means]
+    events = [_events(rng, base + slope * risk) for base, slope in EVENTS]
     referrals, services, placements = (_per_child(rng, each, family, age) for each in events)
-    probation, probation_now = _ever_and_now(
-        rng, curve(PROBATION_EVER, age), PROBATION_NOW, risk[family]
-    )
-    jail, jail_now = _ever_and_now(rng, curve(JAIL_EVER, age), JAIL_NOW, risk[family])
+    probation, probation_now = _ever_and_now(rng, curve(PROBATION_EVER, age), 0.40, risk[family])
+    jail, jail_now = _ever_and_now(rng, curve(JAIL_EVER, age), 0.25, risk[family])
 
     youngest = age[np.cumsum(size) - 1]
     stage = np.searchsorted([3, 13], youngest, side="right").astype(np.int64)
@@ -125,11 +121,7 @@ def draw_referrals(rng: np.random.Generator) -> Sample:
 def _sibling_ages(rng: np.random.Generator, size: Ints) -> Ints:
     """Ages of up to ten siblings, oldest first, all children still: (referrals, 10)."""
     youngest = YOUNGEST.draw(rng, np.zeros(len(size), dtype=np.int64))
-    gaps = GAP.draw_many(rng, (len(size), 10))
-    gaps[:, 0] = 0
-    steps = np.cumsum(gaps, axis=1)
-    turn = np.clip(size[:, None] - 1 - np.arange(10), 0, None)
-    above = np.take_along_axis(steps, turn, axis=1)
+    above = years_above(rng, GAP, size, longest=10)
     # Large families are squeezed into the years of childhood rather than cut off at the top.
     squeeze = np.minimum(1.0, (OLDEST - youngest) / np.maximum(above[:, 0], 1))
     ages: Ints = youngest[:, None] + np.floor(above * squeeze[:, None]).astype(np.int64)
@@ -146,7 +138,8 @@ def _events(rng: np.random.Generator, log_mean: Floats) -> Ints:
 
 def _per_child(rng: np.random.Generator, events: Ints, family: Ints, age: Ints) -> Ints:
     """How many of the family's events concerned each child, 7 for seven or more: (children,)."""
-    missed = np.where(age == 0, 0.6, LEFT_OUT)
+    # A child was now and then not part of an earlier event; an infant mostly was not there yet.
+    missed = np.where(age == 0, 0.6, 0.12)
     part = rng.random((len(family), MOST_COUNTED + 1)) >= missed[:, None]
     part &= np.arange(MOST_COUNTED + 1) < events[family][:, None]
     counted: Ints = np.minimum(part.sum(axis=1), MOST_COUNTED).astype(np.int64)
@@ -167,30 +160,22 @@ def _decide(
 ) -> tuple[Ints, Ints]:
     """The screener's outcome and the decision on services: two arrays (referrals,)."""
     size = len(risk)
-    odds = SCREEN_IN_BASE + SCREEN_IN_BY_RISK * risk
-    odds = odds + SCREEN_IN_INFANT * infant + SCREEN_IN_HISTORY * history
+    odds = -0.35 + 0.55 * risk + 0.5 * infant + 0.12 * history
     outcome = np.where(coin(rng, logistic(odds), size), SCREEN_IN, SCREEN_OUT)
-    outcome = np.where(coin(rng, OTHER_SHARE, size), OTHER_OUTCOME, outcome)
+    outcome = np.where(coin(rng, 0.035, size), OTHER_OUTCOME, outcome)
 
-    wanted = logistic(ACCEPT_BASE + ACCEPT_BY_RISK * risk + ACCEPT_BY_SERVICES * served)
+    wanted = logistic(-0.9 + 0.7 * risk + 0.15 * served)
     investigated = np.where(coin(rng, wanted, size), ACCEPTED, NOT_ACCEPTED)
     decision = np.where(outcome == SCREEN_IN, investigated, NOT_INVESTIGATED)
-    is_open = coin(rng, np.where(served, OPEN_WITH_SERVICES, OPEN_WITHOUT), size)
+    is_open = coin(rng, np.where(served, 0.32, 0.02), size)
     decision = np.where(is_open, ALREADY_OPEN, decision)
     return outcome.astype(np.int64), decision.astype(np.int64)
 
 
-REFERRAL_SOURCES = {
-    "afst": Source(
-        group_table="referrals",
-        member_table="children",
-        id="REFERRAL_ID",
-        draw=draw_referrals,
-        words={
-            "RELATIONSHIP_TO_REPORT": REPORTERS,
-            "CALL_SCRN_OUTCOME": OUTCOMES,
-            "SERVICE_DECISION": DECISIONS,
-            "HH_CITY": CITIES,
-        },
-    )
+WORDS = {
+    "RELATIONSHIP_TO_REPORT": REPORTERS,
+    "CALL_SCRN_OUTCOME": OUTCOMES,
+    "SERVICE_DECISION": DECISIONS,
+    "HH_CITY": CITIES,
 }
+"""Columns whose numbers stand for words, and the words."""

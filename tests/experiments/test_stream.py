@@ -7,8 +7,8 @@ from itertools import pairwise
 import pyarrow as pa
 import pytest
 
-from kinfolk.data.simulate import NAMES, simulate, simulate_tables
 from kinfolk.errors import KinfolkError
+from kinfolk.experiments.simulate import NAMES, simulate, simulate_tables
 
 
 def _joined(name: str, *, groups: int, seed: int, chunk: int) -> dict[str, pa.Table]:

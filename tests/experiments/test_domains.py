@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 import yaml
 
-from kinfolk.data.simulate import NAMES, simulate_tables
-from kinfolk.data.simulate.write import schema_text
+from kinfolk.data.shipped import schema_text
+from kinfolk.experiments.simulate import NAMES, simulate_tables
 
 GROUPS = 20_000
 

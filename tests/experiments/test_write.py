@@ -9,9 +9,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from kinfolk.data.simulate import simulate_tables, write_simulation
-from kinfolk.data.simulate.write import schema_text
+from kinfolk.data.shipped import schema_text
 from kinfolk.errors import KinfolkError
+from kinfolk.experiments.simulate import simulate_tables, write_simulation
 
 
 def test_files_hold_what_the_simulator_makes(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_nothing_is_created_for_an_impossible_request(tmp_path: Path) -> None:
 def test_memory_does_not_grow_with_the_number_of_households(tmp_path: Path) -> None:
     program = (
         "import resource, sys\n"
-        "from kinfolk.data.simulate import write_simulation\n"
+        "from kinfolk.experiments.simulate import write_simulation\n"
         "write_simulation('acs', sys.argv[1], groups=int(sys.argv[2]), seed=1)\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)\n"
     )

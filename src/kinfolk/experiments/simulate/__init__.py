@@ -4,9 +4,6 @@ It stands in for data that is confidential or licensed. The parameters are round
 down in these files; they look like published tables and were fitted to nothing.
 """
 
-from __future__ import annotations
-
-from kinfolk.data.simulate.stream import NAMES, simulate, simulate_tables
-from kinfolk.data.simulate.write import write_simulation
+from kinfolk.experiments.simulate.tables import NAMES, simulate, simulate_tables, write_simulation
 
 __all__ = ["NAMES", "simulate", "simulate_tables", "write_simulation"]

@@ -11,9 +11,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from kinfolk.data.simulate.kinds import GENERATION, Role
-from kinfolk.data.simulate.population import draw_population
-from kinfolk.data.simulate.sample import Sample
+from kinfolk.experiments.simulate.census import draw_population
+from kinfolk.experiments.simulate.draw import Sample
+from kinfolk.experiments.simulate.families import GENERATION, Role
 
 HOUSEHOLDS = 100_000
 HEAD, SPOUSE, CHILD, PARENT = 1, 2, 3, 5
