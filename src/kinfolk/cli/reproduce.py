@@ -17,9 +17,9 @@ from kinfolk.cli.progress import EVERY, given, options
 from kinfolk.errors import KinfolkError
 
 if TYPE_CHECKING:
-    from kinfolk.reproduce import Dataset, Experiment, Grid
-    from kinfolk.reproduce.records import Records
-    from kinfolk.reproduce.running import Standing
+    from kinfolk.experiments.grid import Grid
+    from kinfolk.experiments.records import Records
+    from kinfolk.experiments.run import Dataset, Standing
 
 HELP = """Run the paper's experiments again. NOT PRIVATE.
 
@@ -85,14 +85,14 @@ def reproduce_command(
 ) -> None:
     """See HELP."""
     # Imported here because it brings the compiled counting along, which other commands do without.
-    from kinfolk.reproduce import experiment_named, grid_for, reproduce, write_results
-    from kinfolk.reproduce.output import data_line
-    from kinfolk.reproduce.records import Records
+    from kinfolk.experiments.figures import data_line, write_results
+    from kinfolk.experiments.grid import experiment_named, grid_for
+    from kinfolk.experiments.records import Records
+    from kinfolk.experiments.run import reproduce, settings_of
 
-    chosen = experiment_named(experiment)
     effort = {name: told.pop(name) for name in ("seeds", "components", "gen_components")}
     grid = grid_for(
-        chosen,
+        experiment_named(experiment),
         quick=quick,
         methods=methods,
         rounds=rounds,
@@ -102,8 +102,8 @@ def reproduce_command(
     if quick:
         tell(reduced_text(grid))
     folder = output or Path(f"reproduce-{experiment}{'-quick' if quick else ''}")
-    data = _read(chosen, grid, groups=groups, **told)
-    records = Records.open(folder, grid, data)
+    data = _read(grid, groups=groups, **told)
+    records = Records.open(folder, settings_of(grid, data))
     tell(data_line(records.settings))
     try:
         with _progress() as show:
@@ -148,7 +148,6 @@ def _listed(values: tuple[float, ...]) -> str:
 
 
 def _read(
-    experiment: Experiment,
     grid: Grid,
     *,
     groups: int | None,
@@ -159,9 +158,9 @@ def _read(
 ) -> Dataset:
     """The user's data, counted; or simulated data where there is none."""
     from kinfolk.data.sources import TARGETS
-    from kinfolk.reproduce import encoded_dataset, simulated_dataset
+    from kinfolk.experiments.run import Dataset, simulated_dataset
 
-    name, schema = experiment.name, grid.schema
+    experiment, schema = grid.experiment, grid.schema
     sources = [option for option in (ipums, pums, tables) if option]
     if len(sources) > 1:
         raise KinfolkError("give one of --ipums, --pums and --tables.")
@@ -169,24 +168,23 @@ def _read(
         raise KinfolkError("--groups is for simulated data. Leave it out: all groups are used.")
     if not sources:
         tell("Simulating and counting.")
-        return simulated_dataset(
-            experiment, schema, groups=experiment.groups if groups is None else groups
-        )
+        number = experiment.groups if groups is None else groups
+        return simulated_dataset(experiment, schema, groups=number)
     tell("Reading and counting.")
+    source = " and ".join(path.name for path in tables or pums or ())
     if tables:
         named = dict(zip(schema.table_names, tables, strict=True))
-        words = " and ".join(path.name for path in tables)
-        return encoded_dataset(experiment, schema, named, source=words)
-    if name not in TARGETS:
+        return Dataset.of(experiment, schema, [named], source=source)
+    if experiment.name not in TARGETS:
         raise KinfolkError(
-            f"{name} is not made from a census extract. Give two tables with --tables, or nothing."
+            f"{experiment.name} is not made from a census extract. "
+            "Give two tables with --tables, or nothing."
         )
-    read = read_census(name, ipums=ipums, pums=pums, **extract)
-    words = " and ".join(path.name for path in pums or ())
-    source = f"IPUMS extract {ipums.name}" if ipums is not None else f"PUMS files {words}"
+    read = read_census(experiment.name, ipums=ipums, pums=pums, **extract)
+    source = f"IPUMS extract {ipums.name}" if ipums is not None else f"PUMS files {source}"
     for note in read.notes:
         tell(f"Note: {note}")
-    return encoded_dataset(experiment, schema, read.tables, source=source)
+    return Dataset.of(experiment, schema, [read.tables], source=source)
 
 
 @contextmanager
@@ -219,7 +217,7 @@ def _progress() -> Iterator[Callable[[Standing], None]]:
 def _words(standing: Standing) -> str:
     """Where the runs are.
 
-    >>> from kinfolk.reproduce.running import Standing
+    >>> from kinfolk.experiments.run import Standing
     >>> _words(Standing(done=3, total=60, seconds_left=400.0))
     '3 of 60 runs, about 7 minutes left'
     """
@@ -234,8 +232,8 @@ def _words(standing: Standing) -> str:
 
 def _show(records: Records) -> None:
     """Print the errors at the best T."""
-    from kinfolk.reproduce.experiments import VARIANTS
-    from kinfolk.reproduce.summary import BEST, summarise
+    from kinfolk.experiments.figures import BEST, summarise
+    from kinfolk.experiments.grid import VARIANTS
 
     rows = [
         [

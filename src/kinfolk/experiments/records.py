@@ -6,24 +6,42 @@ import csv
 import io
 import json
 import os
-from dataclasses import asdict, fields
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from kinfolk.errors import KinfolkError
-from kinfolk.reproduce.dataset import Dataset
-from kinfolk.reproduce.grid import Grid, Run
-from kinfolk.reproduce.work import Errors, Result
+from kinfolk.experiments.grid import Run
 
 RUNS, SETTINGS = "runs.csv", "settings.json"
 LABEL = "NOT PRIVATE: true errors, from seeded noise"
 """Stands in every file."""
-HEADER = [
-    *(field.name for field in fields(Run)),
-    *(field.name for field in fields(Errors)),
-    "seconds",
-    "label",
-]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Errors:
+    """Absolute errors on shares, over all queries."""
+
+    max_error: float
+    mean_error: float
+    sampled_max_error: float
+    """Of a table drawn from the model, with as many groups as the data."""
+    sampled_mean_error: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """A run that is finished."""
+
+    run: Run
+    errors: Errors
+    seconds: float
+
+
+MEASURES = tuple(field.name for field in fields(Errors))
+"""The kinds of error that a run leaves."""
+HEADER = [*(field.name for field in fields(Run)), *MEASURES, "seconds", "label"]
 
 
 class Records:
@@ -35,10 +53,9 @@ class Records:
         """What is finished, from earlier calls too."""
 
     @classmethod
-    def open(cls, folder: Path, grid: Grid, dataset: Dataset) -> Records:
+    def open(cls, folder: Path, wanted: dict[str, Any]) -> Records:
         """Begin in a folder, or go on with what is there; runs of another kind are refused."""
         folder.mkdir(parents=True, exist_ok=True)
-        wanted = settings_of(grid, dataset)
         runs, settings = folder / RUNS, folder / SETTINGS
         if runs.exists():
             if not settings.exists():
@@ -52,22 +69,17 @@ class Records:
         if runs.exists():
             records._read(runs)
         else:
-            _append(runs, HEADER)
+            append_row(runs, HEADER)
         return records
 
     def add(self, result: Result) -> None:
         """Keep a finished run: it is on disk when this returns."""
         row = [*asdict(result.run).values(), *asdict(result.errors).values()]
-        _append(self.folder / RUNS, [*row, round(result.seconds, 3), LABEL])
+        append_row(self.folder / RUNS, [*row, round(result.seconds, 3), LABEL])
         self.results[result.run] = result
 
     def _read(self, path: Path) -> None:
-        text = path.read_text(encoding="utf-8")
-        whole = text[: text.rfind("\n") + 1]
-        if whole != text:
-            # A line that was cut off is of a run that was not finished.
-            path.write_text(whole, encoding="utf-8")
-        rows = csv.DictReader(io.StringIO(whole))
+        rows = read_rows(path)
         if rows.fieldnames != HEADER:
             raise KinfolkError(f"{path}: is not a file of runs. Choose another folder.")
         for row in rows:
@@ -80,19 +92,32 @@ class Records:
             self.results[result.run] = result
 
 
-def settings_of(grid: Grid, dataset: Dataset) -> dict[str, Any]:
-    """What all runs of a file must have in common; of the methods, those that were run."""
-    return {
-        "label": LABEL,
-        "experiment": grid.experiment.name,
-        "data": dataset.source,
-        "groups": dataset.groups,
-        "people": dataset.people,
-        "answers": dataset.digest,
-        "delta": dataset.delta,
-        "accounting": grid.accounting.value,
-        "methods": {name: grid.settings(name) for name in grid.effort.rounds},
-    }
+def append_row(path: Path, row: Sequence[Any]) -> None:
+    """Add a line to a CSV file: it is on disk when this returns."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow(row)
+    with path.open("a", encoding="utf-8") as file:
+        file.write(line.getvalue())
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def read_rows(path: Path) -> csv.DictReader[str]:
+    """The lines of such a file; one that was cut off is removed: its run was not finished."""
+    text = path.read_text(encoding="utf-8")
+    whole = text[: text.rfind("\n") + 1]
+    if whole != text:
+        path.write_text(whole, encoding="utf-8")
+    return csv.DictReader(io.StringIO(whole))
+
+
+def _result(row: dict[str, str]) -> Result:
+    place = row["queries"], row["method"], float(row["epsilon"]), int(row["rounds"])
+    return Result(
+        run=Run(*place, int(row["seed"])),
+        errors=Errors(**{name: float(row[name]) for name in MEASURES}),
+        seconds=float(row["seconds"]),
+    )
 
 
 def _settings(path: Path) -> dict[str, Any]:
@@ -125,26 +150,3 @@ def _flat(settings: dict[str, Any], prefix: str = "") -> dict[str, Any]:
         inner = _flat(value, f"{prefix}{name}.") if isinstance(value, dict) else None
         flat |= {f"{prefix}{name}": value} if inner is None else inner
     return flat
-
-
-def _append(path: Path, row: list[Any]) -> None:
-    line = io.StringIO()
-    csv.writer(line, lineterminator="\n").writerow(row)
-    with path.open("a", encoding="utf-8") as file:
-        file.write(line.getvalue())
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _result(row: dict[str, str]) -> Result:
-    return Result(
-        run=Run(
-            row["queries"],
-            row["method"],
-            float(row["epsilon"]),
-            int(row["rounds"]),
-            int(row["seed"]),
-        ),
-        errors=Errors(**{field.name: float(row[field.name]) for field in fields(Errors)}),
-        seconds=float(row["seconds"]),
-    )

@@ -13,13 +13,12 @@ import pytest
 from kinfolk.cli.main import run
 from kinfolk.data.frames import write_table
 from kinfolk.errors import KinfolkError
+from kinfolk.experiments import run as harness
+from kinfolk.experiments.figures import BEST, Estimate, figures, summarise
+from kinfolk.experiments.grid import Run, experiment_named, grid_for
+from kinfolk.experiments.records import Errors, Records, Result
+from kinfolk.experiments.run import perform, reproduce, settings_of, simulated_dataset
 from kinfolk.experiments.simulate import simulate_tables
-from kinfolk.reproduce import experiment_named, grid_for, reproduce, running, simulated_dataset
-from kinfolk.reproduce.figures import figures
-from kinfolk.reproduce.grid import Run
-from kinfolk.reproduce.records import Records
-from kinfolk.reproduce.summary import BEST, Estimate, summarise
-from kinfolk.reproduce.work import Errors, Result, perform
 
 SMALL = ["--components", "5", "--seeds", "2", "--epsilon", "0.5", "--epsilon", "1", "--jobs", "1"]
 FIXED = ["--method", "hpd-fixed", "--rounds", "2", "--rounds", "3"]
@@ -106,7 +105,7 @@ def test_a_second_call_does_only_what_is_missing(
     def none(*told: object, **more: object) -> Result:
         raise AssertionError("everything is there")
 
-    monkeypatch.setattr("kinfolk.reproduce.running.perform", none)
+    monkeypatch.setattr(harness, "perform", none)
     assert small(tmp_path) == 0
 
 
@@ -161,7 +160,7 @@ def test_files_of_something_else_are_refused(
 def test_an_interrupted_call_keeps_what_is_finished(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    real, calls = running.perform, []
+    real, calls = harness.perform, []
 
     def twice(*told: object, scratch: Path) -> Result:
         calls.append(told)
@@ -169,7 +168,7 @@ def test_an_interrupted_call_keeps_what_is_finished(
             raise KeyboardInterrupt
         return real(*told, scratch=scratch)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(running, "perform", twice)
+    monkeypatch.setattr(harness, "perform", twice)
     assert small(tmp_path) == 130
     assert "2 runs are finished" in capsys.readouterr().err
     assert len(rows(tmp_path / "runs.csv")) == 2
@@ -302,7 +301,7 @@ def test_processes_give_what_one_process_gives(tmp_path: Path) -> None:
     dataset = simulated_dataset(experiment, grid.schema, groups=200)
     found = []
     for jobs in (1, 2):
-        records = Records.open(tmp_path / str(jobs), grid, dataset)
+        records = Records.open(tmp_path / str(jobs), settings_of(grid, dataset))
         reproduce(grid, dataset, records, jobs=jobs)
         found.append({run: result.errors for run, result in records.results.items()})
     assert found[0] == found[1]
@@ -314,4 +313,4 @@ def test_no_jobs_is_refused(tmp_path: Path) -> None:
     grid = grid_for(experiment, methods=["mwem"], rounds=[1], seeds=1)
     dataset = simulated_dataset(experiment, grid.schema, groups=10)
     with pytest.raises(KinfolkError, match="jobs is 0"):
-        reproduce(grid, dataset, Records.open(tmp_path, grid, dataset), jobs=0)
+        reproduce(grid, dataset, Records.open(tmp_path, settings_of(grid, dataset)), jobs=0)

@@ -1,16 +1,15 @@
 """Panels with lines and error bars as one SVG, drawn by hand: no plotting library is needed.
 
-Both axes are logarithmic. Colours follow the reader's preference for light or dark; every line also
-has a mark of its own.
+Axes are logarithmic, or run from 0 to 1. Colours follow the reader's preference for light or dark;
+every line also has a mark, or dashes, of its own.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TypeAlias
 
 WIDTH, HEIGHT = 340, 250
 """Of the drawing inside a panel."""
@@ -28,8 +27,6 @@ _MARKS = (
     "M0,5.2L5,-3.8H-5z",
 )
 
-_Ticks: TypeAlias = Callable[[Sequence[float], float, float], list[float]]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
@@ -37,7 +34,17 @@ class Point:
 
     x: float
     y: float
-    error: float
+    error: float = math.nan
+
+    @property
+    def high(self) -> float:
+        """The upper end of its bar."""
+        return self.y if math.isnan(self.error) else self.y + self.error
+
+    @property
+    def low(self) -> float:
+        """The lower end of its bar; no logarithmic axis reaches zero."""
+        return self.y if math.isnan(self.error) else max(self.y - self.error, self.y / 10)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +55,10 @@ class Series:
     style: int
     """Which colour and mark: the same in all panels and figures."""
     points: tuple[Point, ...]
+    marked: bool = True
+    """Whether every point has a mark."""
+    dashes: str = ""
+    """As SVG writes them, such as "2 4"."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +68,8 @@ class Panel:
     title: str
     x_label: str
     series: tuple[Series, ...]
+    shares: bool = False
+    """Whether both axes run from 0 to 1, and are not logarithmic."""
 
 
 def chart_svg(title: str, notes: Sequence[str], panels: Sequence[Panel]) -> str:
@@ -69,12 +82,12 @@ def chart_svg(title: str, notes: Sequence[str], panels: Sequence[Panel]) -> str:
     """
     across = min(2, len(panels))
     down = math.ceil(len(panels) / across)
-    legend = {one.style: one.label for panel in panels for one in panel.series}
+    every = {one.label: one for panel in panels for one in panel.series}
+    legend = sorted(every.values(), key=lambda one: one.style)
     head = _HEAD + _LINE * len(notes)
     cell = _TOP + HEIGHT + _BOTTOM
     width = _LEFT + across * WIDTH + (across - 1) * _GAP + 30
-    rows = math.ceil(len(legend) / across)
-    height = head + down * cell + rows * _LINE + 24
+    height = head + down * cell + math.ceil(len(legend) / across) * _LINE + 24
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}" role="img" font-family="sans-serif" font-size="12">',
@@ -88,15 +101,13 @@ def chart_svg(title: str, notes: Sequence[str], panels: Sequence[Panel]) -> str:
         x = _LEFT + (index % across) * (WIDTH + _GAP)
         y = head + (index // across) * cell + _TOP
         parts += [f'<g transform="translate({x} {y})">', *_panel(panel), "</g>"]
-    for index, style in enumerate(sorted(legend)):
+    for index, one in enumerate(legend):
         x = _LEFT + (index % across) * (WIDTH + _GAP)
         y = head + down * cell + (index // across) * _LINE + 8
-        parts += [
-            f'<path class="line s{style}" d="M{x},{y - 4}h32"/>',
-            f'<path class="mark s{style}" transform="translate({x + 16} {y - 4})" '
-            f'd="{_MARKS[style]}"/>',
-            _text(x + 42, y, legend[style]),
-        ]
+        parts.append(_line(one, f"M{x},{y - 4}h32"))
+        if one.marked:
+            parts.append(_mark(one, f"{x + 16} {y - 4}"))
+        parts.append(_text(x + 42, y, one.label))
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
@@ -116,11 +127,7 @@ def _style() -> str:
 
 
 def _panel(panel: Panel) -> Iterator[str]:
-    points = [point for one in panel.series for point in one.points]
-    x_axis = _Axis.over([point.x for point in points], WIDTH, ticks=_own_ticks)
-    lows = [_low(point) for point in points]
-    highs = [point.y + _spread(point) for point in points]
-    y_axis = _Axis.over([*lows, *highs], HEIGHT, ticks=_round_ticks)
+    x_axis, y_axis = _axes(panel)
     yield _text(0, -12, panel.title, size=13)
     yield f'<rect class="axis" width="{WIDTH}" height="{HEIGHT}"/>'
     for tick in x_axis.ticks:
@@ -132,52 +139,66 @@ def _panel(panel: Panel) -> Iterator[str]:
     yield _text(WIDTH / 2, HEIGHT + 38, panel.x_label, anchor="middle")
     for one in panel.series:
         places = [(x_axis.place(p.x), HEIGHT - y_axis.place(p.y)) for p in one.points]
-        path = "L".join(f"{x:.1f},{y:.1f}" for x, y in places)
-        yield f'<path class="line s{one.style}" d="M{path}"/>'
+        yield _line(one, "M" + "L".join(f"{x:.1f},{y:.1f}" for x, y in places))
         for (x, y), point in zip(places, one.points, strict=True):
-            if _spread(point) > 0:
-                top = HEIGHT - y_axis.place(point.y + _spread(point))
-                bottom = HEIGHT - y_axis.place(_low(point))
+            if point.high > point.y:
+                top, bottom = (HEIGHT - y_axis.place(end) for end in (point.high, point.low))
                 yield (
                     f'<path class="bar s{one.style}" d="M{x:.1f},{top:.1f}V{bottom:.1f}'
                     f'M{x - 3:.1f},{top:.1f}h6M{x - 3:.1f},{bottom:.1f}h6"/>'
                 )
-            yield (
-                f'<path class="mark s{one.style}" transform="translate({x:.1f} {y:.1f})" '
-                f'd="{_MARKS[one.style]}"/>'
-            )
+            if one.marked:
+                yield _mark(one, f"{x:.1f} {y:.1f}")
 
 
-def _spread(point: Point) -> float:
-    return 0.0 if math.isnan(point.error) else point.error
+def _line(one: Series, path: str) -> str:
+    dashes = f' stroke-dasharray="{one.dashes}"' if one.dashes else ""
+    return f'<path class="line s{one.style}" d="{path}"{dashes}/>'
 
 
-def _low(point: Point) -> float:
-    """The lower end of a bar; no logarithmic axis reaches zero."""
-    return max(point.y - _spread(point), point.y / 10)
+def _mark(one: Series, place: str) -> str:
+    return (
+        f'<path class="mark s{one.style}" transform="translate({place})" d="{_MARKS[one.style]}"/>'
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Axis:
-    """A logarithmic axis over its values, with a little room at both ends."""
+    """An axis from `low` to `high`; a logarithmic one, unless it begins at 0."""
 
     low: float
     high: float
     length: int
     ticks: list[float]
 
-    @classmethod
-    def over(cls, values: Sequence[float], length: int, *, ticks: _Ticks) -> _Axis:
-        # An error of exactly zero would have no place.
-        positive = [max(value, 1e-9) for value in values]
-        room = (max(positive) / min(positive)) ** 0.06 * 1.04
-        low, high = min(positive) / room, max(positive) * room
-        return cls(low=low, high=high, length=length, ticks=ticks(values, low, high))
-
     def place(self, value: float) -> float:
         """Where a value stands, from the start of the axis."""
+        if self.low == 0:
+            return self.length * value / self.high
         share = math.log(max(value, 1e-9) / self.low) / math.log(self.high / self.low)
         return self.length * share
+
+
+def _axes(panel: Panel) -> tuple[_Axis, _Axis]:
+    """The horizontal and the vertical axis."""
+    if panel.shares:
+        ticks = [0, 0.25, 0.5, 0.75, 1]
+        across = _Axis(low=0, high=1, length=WIDTH, ticks=ticks)
+        return across, _Axis(low=0, high=1, length=HEIGHT, ticks=ticks)
+    points = [point for one in panel.series for point in one.points]
+    xs = [point.x for point in points]
+    low, high = _ends(xs)
+    across = _Axis(low=low, high=high, length=WIDTH, ticks=_own_ticks(xs, low, high))
+    low, high = _ends([end for point in points for end in (point.low, point.high)])
+    return across, _Axis(low=low, high=high, length=HEIGHT, ticks=_round_ticks(low, high))
+
+
+def _ends(values: Sequence[float]) -> tuple[float, float]:
+    """The ends of a logarithmic axis, with a little room beyond the values."""
+    # An error of exactly zero would have no place.
+    positive = [max(value, 1e-9) for value in values]
+    room = (max(positive) / min(positive)) ** 0.06 * 1.04
+    return min(positive) / room, max(positive) * room
 
 
 def _own_ticks(values: Sequence[float], low: float, high: float) -> list[float]:
@@ -189,7 +210,7 @@ def _own_ticks(values: Sequence[float], low: float, high: float) -> list[float]:
     return kept
 
 
-def _round_ticks(values: Sequence[float], low: float, high: float) -> list[float]:
+def _round_ticks(low: float, high: float) -> list[float]:
     """At least three round numbers: 1, 2, 5 over decades, or evenly spaced on a short axis."""
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     wide = [step * 10.0**decade for decade in decades for step in (1, 2, 5)]
