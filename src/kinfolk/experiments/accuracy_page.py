@@ -1,18 +1,20 @@
-"""The page and the figures of `bench.accuracy`: NOT PRIVATE, true errors on public data."""
+"""The page and the figures of `make accuracy`: NOT PRIVATE, true errors on public data."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
-from statistics import mean, stdev
-from typing import TYPE_CHECKING, Any
+from statistics import mean
+from typing import TYPE_CHECKING
 
-from kinfolk.reproduce.chart import Panel, Point, Series, chart_svg
+from kinfolk.chart import Panel, Point, Series, chart_svg
+from kinfolk.experiments.figures import Estimate
+from kinfolk.experiments.records import LABEL
 
 if TYPE_CHECKING:
-    from bench.accuracy import Run
+    from kinfolk.experiments.accuracy import Run
 
-LABEL = "NOT PRIVATE: true errors, from seeded noise"
 INTRODUCTION = """# Accuracy
 
 Written by `make accuracy`. NOT PRIVATE: true errors on public data, from seeded noise; means over
@@ -44,40 +46,47 @@ marginals.
 """
 
 
-def report(folder: Path, done: dict[Run, dict[str, float]]) -> None:
+Key = tuple[str, str, float]
+"""A method, a unit and an epsilon."""
+Found = dict["Run", dict[str, float]]
+"""What the runs on one dataset found, by the name of a measure."""
+WHICH = ("max", "mean")
+
+
+def write_page(folder: Path, done: Mapping[Run, dict[str, float]]) -> None:
     """A table and a figure of what there is."""
     lines = [INTRODUCTION]
     for data in dict.fromkeys(run.data for run in done):
-        picture = f"![Max and mean error against epsilon]({data.replace(' ', '-')}.svg)"
-        lines += [f"## {data.capitalize()}", "", *table(data, done), "", picture, ""]
-        if compared := ratios(data, done):
+        found = {run: values for run, values in done.items() if run.data == data}
+        title, name = data.capitalize(), f"{data.replace(' ', '-')}.svg"
+        picture = f"![Max and mean error against epsilon]({name})"
+        lines += [f"## {title}", "", *_table(found), "", picture, ""]
+        if compared := _ratios(found):
             lines += ["By how much the paper's error is larger, on sampled tables:", ""]
             lines += [*compared, ""]
-        lines += ["By family of queries:", "", *families(data, done), ""]
-        series = curves(data, done)
+        lines += ["By family of queries:", "", *_families(found), ""]
         panels = [
-            Panel(title=f"{which} error", x_label="epsilon", series=series[which])
-            for which in ("max", "mean")
+            Panel(title=f"{which} error", x_label="epsilon", series=_series(found, which))
+            for which in WHICH
         ]
         notes = [LABEL, "on sampled tables; mean and standard error over seeds"]
-        name = data.replace(" ", "-")
-        svg = chart_svg(f"{data.capitalize()}: error against epsilon", notes, panels)
-        (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
+        svg = chart_svg(f"{title}: error against epsilon", notes, panels)
+        (folder / name).write_text(svg, encoding="utf-8")
     (folder / "index.md").write_text("\n".join(lines), encoding="utf-8")
 
 
-def cells(data: str, done: dict[Run, dict[str, float]], measure: str) -> dict[Any, list[float]]:
-    """By method, unit and epsilon: a figure per seed; of the paper's, the best T on the average.
+def _cells(found: Found, measure: str) -> dict[Key, list[float]]:
+    """A figure per seed; of the paper's, with the T that is best on the average.
 
     Which T is best is decided over the seeds that every T was run with.
     """
-    found: dict[Any, dict[int, dict[int, float]]] = {}
-    for run, values in sorted(done.items(), key=lambda item: item[0].seed):
-        if run.data == data and measure in values:
+    seen: dict[Key, dict[int, dict[int, float]]] = {}
+    for run, values in sorted(found.items(), key=lambda item: item[0].seed):
+        if measure in values:
             key = (run.method, run.unit, run.epsilon)
-            found.setdefault(key, {}).setdefault(run.rounds, {})[run.seed] = values[measure]
-    best: dict[Any, list[float]] = {}
-    for key, by_rounds in found.items():
+            seen.setdefault(key, {}).setdefault(run.rounds, {})[run.seed] = values[measure]
+    best: dict[Key, list[float]] = {}
+    for key, by_rounds in seen.items():
         seeds = set.intersection(*(set(by_seed) for by_seed in by_rounds.values()))
         figures = [
             (mean(by_seed[one] for one in seeds or by_seed), list(by_seed.values()))
@@ -87,50 +96,50 @@ def cells(data: str, done: dict[Run, dict[str, float]], measure: str) -> dict[An
     return best
 
 
-def table(data: str, done: dict[Run, dict[str, float]]) -> list[str]:
-    shown = {m: cells(data, done, f"sampled_{m}_all") for m in ("max", "mean")}
-    on_model = {m: cells(data, done, f"model_{m}_all") for m in ("max", "mean")}
-    covered = cells(data, done, "covered_all")
+def _table(found: Found) -> list[str]:
+    columns = {
+        (kind, which): _cells(found, f"{kind}_{which}_all")
+        for kind in ("sampled", "model")
+        for which in WHICH
+    }
+    covered = _cells(found, "covered_all")
     rows = [
         "| method | unit | eps | max, sampled | mean, sampled | max, model | mean, model "
         "| 90% covers | seeds |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
-    for key in sorted(shown["max"], key=lambda key: (key[0], key[1], key[2])):
-        method, unit, epsilon = key
+    for key, values in sorted(columns["sampled", "max"].items()):
+        shown = [
+            Estimate.of(several[key]).text(4 if which == "max" else 6)
+            for (_, which), several in columns.items()
+        ]
         cover = f"{mean(covered[key]):.1%}" if key in covered else ""
-        rows.append(
-            f"| {method} | {unit} | {epsilon:g} | {spread(shown['max'][key], 4)} | "
-            f"{spread(shown['mean'][key], 6)} | {spread(on_model['max'][key], 4)} | "
-            f"{spread(on_model['mean'][key], 6)} | {cover} | {len(shown['max'][key])} |"
-        )
+        cells = [key[0], key[1], f"{key[2]:g}", *shown, cover, str(len(values))]
+        rows.append(f"| {' | '.join(cells)} |")
     return rows
 
 
-def ratios(data: str, done: dict[Run, dict[str, float]]) -> list[str]:
+def _ratios(found: Found) -> list[str]:
     """Error of the paper's method over that of the default, both on the average over seeds."""
-    best = {m: cells(data, done, f"sampled_{m}_all") for m in ("max", "mean")}
+    best = {which: _cells(found, f"sampled_{which}_all") for which in WHICH}
     rows = []
     for method, unit, epsilon in sorted(best["max"]):
         other = ("paper", "person", epsilon)
         if method == "marginals" and other in best["max"]:
-            found = [mean(b[other]) / mean(b[method, unit, epsilon]) for b in best.values()]
-            rows.append(f"| {unit} | {epsilon:g} | {found[0]:.1f} | {found[1]:.1f} |")
+            times = [mean(b[other]) / mean(b[method, unit, epsilon]) for b in best.values()]
+            rows.append(f"| {unit} | {epsilon:g} | {times[0]:.1f} | {times[1]:.1f} |")
     return ["| unit | eps | max | mean |", "|---|---|---|---|", *rows] if rows else []
 
 
-def families(data: str, done: dict[Run, dict[str, float]]) -> list[str]:
+def _families(found: Found) -> list[str]:
     """The same errors, level by level and relation by relation."""
-    names = dict.fromkeys(
-        name.removeprefix("sampled_max_")
-        for run, found in done.items()
-        for name in found
-        if run.data == data and name.startswith("sampled_max_") and name != "sampled_max_all"
-    )
+    every = dict.fromkeys(name for values in found.values() for name in values)
+    names = [one.removeprefix("sampled_max_") for one in every if one.startswith("sampled_max_")]
+    names.remove("all")
     heads = " | ".join(f"{name}: max / mean / covers" for name in names)
     rows = [f"| method | unit | eps | {heads} |", "|---|---|---|" + "---|" * len(names)]
     parts = ("sampled_max", "sampled_mean", "covered")
-    shown = {(part, name): cells(data, done, f"{part}_{name}") for part in parts for name in names}
+    shown = {(part, name): _cells(found, f"{part}_{name}") for part in parts for name in names}
     for key in sorted(next(iter(shown.values()))):
         row = [f"| {key[0]} | {key[1]} | {key[2]:g} "]
         for name in names:
@@ -143,25 +152,14 @@ def families(data: str, done: dict[Run, dict[str, float]]) -> list[str]:
     return rows
 
 
-def spread(values: list[float], digits: int) -> str:
-    """A mean with its standard error."""
-    if len(values) < 2:
-        return f"{values[0]:.{digits}f}"
-    return f"{mean(values):.{digits}f} ± {stdev(values) / math.sqrt(len(values)):.{digits}f}"
-
-
-def curves(data: str, done: dict[Run, dict[str, float]]) -> dict[str, tuple[Series, ...]]:
-    found: dict[str, tuple[Series, ...]] = {}
-    for which in ("max", "mean"):
-        best = cells(data, done, f"sampled_{which}_all")
-        lines: dict[str, list[Point]] = {}
-        for (method, unit, epsilon), values in sorted(best.items()):
-            if math.isfinite(epsilon):
-                error = stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
-                point = Point(x=epsilon, y=mean(values), error=error)
-                lines.setdefault(f"{method}, {unit}", []).append(point)
-        found[which] = tuple(
-            Series(label=label, style=style, points=tuple(points))
-            for style, (label, points) in enumerate(lines.items())
-        )
-    return found
+def _series(found: Found, which: str) -> tuple[Series, ...]:
+    lines: dict[str, list[Point]] = {}
+    for (method, unit, epsilon), values in sorted(_cells(found, f"sampled_{which}_all").items()):
+        if math.isfinite(epsilon):
+            one = Estimate.of(values)
+            point = Point(x=epsilon, y=one.mean, error=one.error)
+            lines.setdefault(f"{method}, {unit}", []).append(point)
+    return tuple(
+        Series(label=label, style=style, points=tuple(points))
+        for style, (label, points) in enumerate(lines.items())
+    )
