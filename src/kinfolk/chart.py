@@ -104,7 +104,8 @@ def chart_svg(title: str, notes: Sequence[str], panels: Sequence[Panel]) -> str:
     for index, one in enumerate(legend):
         x = _LEFT + (index % across) * (WIDTH + _GAP)
         y = head + down * cell + (index // across) * _LINE + 8
-        parts.append(_line(one, f"M{x},{y - 4}h32"))
+        if len(one.points) > 1:
+            parts.append(_line(one, f"M{x},{y - 4}h32"))
         if one.marked:
             parts.append(_mark(one, f"{x + 16} {y - 4}"))
         parts.append(_text(x + 42, y, one.label))
@@ -139,7 +140,8 @@ def _panel(panel: Panel) -> Iterator[str]:
     yield _text(WIDTH / 2, HEIGHT + 38, panel.x_label, anchor="middle")
     for one in panel.series:
         places = [(x_axis.place(p.x), HEIGHT - y_axis.place(p.y)) for p in one.points]
-        yield _line(one, "M" + "L".join(f"{x:.1f},{y:.1f}" for x, y in places))
+        if len(places) > 1:
+            yield _line(one, "M" + "L".join(f"{x:.1f},{y:.1f}" for x, y in places))
         for (x, y), point in zip(places, one.points, strict=True):
             if point.high > point.y:
                 top, bottom = (HEIGHT - y_axis.place(end) for end in (point.high, point.low))

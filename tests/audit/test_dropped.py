@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from audit.planted import publish_the_file, publish_the_groups
-from kinfolk.audit.confidence import highest_rate
-from kinfolk.audit.threads import one_thread
+from kinfolk.audit.search import one_thread
 from kinfolk.audit.town import LODGERS, OVERSIZE, Home, tables_of, town_schema, townspeople
+from kinfolk.audit.tradeoff import highest_rate
 from kinfolk.privacy.scratch import quick_folder
 from kinfolk.synthesizer import Synthesizer
 

@@ -17,8 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kinfolk.audit.released import Places, answers_of, log_ratio
-from kinfolk.audit.search import Sight, Worst, worst_pair
+from kinfolk.audit.search import Places, Sight, Worst, answers_of, log_ratio, worst_pair
 from kinfolk.audit.town import OVERSIZE, Home, tables_of, town_schema, townspeople
 from kinfolk.audit.tradeoff import Ceiling
 from kinfolk.data.encode import encode
@@ -50,7 +49,7 @@ class Whole:
     tables: tuple[Tables, Tables]
     """The two towns."""
     answers: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
-    """Their exact answers, see `released.answers_of`."""
+    """Their exact answers, see `search.answers_of`."""
     places: Places
     sigma: float
     """The least noise of any purchase, in its own counts."""
