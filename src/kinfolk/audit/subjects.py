@@ -49,7 +49,6 @@ ALPHA = 0.5
 """How a round's budget is split: a fifth selects, the rest measures."""
 _TOO_MANY = 9
 """A ledger that forgets what was spent is stopped after so many times the budget."""
-_LIKELIHOOD = ("likelihood",)
 
 
 SCHEMA = """
@@ -160,104 +159,91 @@ class Subject(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Toy:
+class Toy:
     """Something bought from a curator of the tiny pair."""
 
     pair: Pair
     guarantee: Guarantee
+    ceiling: Ceiling
+    buy: Callable[[Pair, Curator], float]
+    """Spends the whole budget; returns how much likelier what was bought is for the second."""
+    clues: tuple[str, ...] = ("likelihood",)
 
     @property
     def schema(self) -> Schema:
         """See `Subject`."""
         return self.pair.workload.schema
 
-    @property
-    def clues(self) -> tuple[str, ...]:
-        """See `Subject`."""
-        return _LIKELIHOOD
-
-    def gate(self, ledger: Path, *, second: bool) -> Curator:
-        """A curator of one of the two."""
-        data = self.pair.second if second else self.pair.first
-        return Curator(data, guarantee=self.guarantee, ledger=ledger)
-
-
-class Measure(_Toy):
-    """One marginal, bought with all of the budget."""
-
-    @property
-    def ceiling(self) -> Ceiling:
-        """See `Subject`."""
-        promised = self.guarantee
-        sigma = self.pair.distance / math.sqrt(2 * promised.rho)
-        return Ceiling(selected=0.0, sigma=sigma, accounting=promised.accounting)
-
     def run(self, ledger: Path, *, second: bool) -> tuple[float, ...]:
         """See `Subject`."""
-        with self.gate(ledger, second=second) as gate:
-            clue = 0.0
-            for turn in range(_TOO_MANY):
-                if gate.remaining <= gate.guarantee.rho / 2:
-                    break
-                bought = gate.measure([0], rho=gate.remaining, step=f"measure {turn}")
-                clue += _measured(self.pair, bought)
-        return (clue,)
+        data = self.pair.second if second else self.pair.first
+        with Curator(data, guarantee=self.guarantee, ledger=ledger) as gate:
+            return (self.buy(self.pair, gate),)
 
 
-class Select(_Toy):
+def measuring(promised: Guarantee, pair: Pair | None = None) -> Toy:
+    """One marginal, bought with all of the budget."""
+    own = pair or pair_of(promised.neighbours)
+    sigma = own.distance / math.sqrt(2 * promised.rho)
+    ceiling = Ceiling(selected=0.0, sigma=sigma, accounting=promised.accounting)
+    return Toy(pair=own, guarantee=promised, ceiling=ceiling, buy=_measure)
+
+
+def _measure(pair: Pair, gate: Curator) -> float:
+    clue = 0.0
+    for turn in range(_TOO_MANY):
+        if gate.remaining <= gate.guarantee.rho / 2:
+            break
+        bought = gate.measure([0], rho=gate.remaining, step=f"measure {turn}")
+        clue += _measured(pair, bought)
+    return clue
+
+
+def selecting(promised: Guarantee) -> Toy:
     """One selection among all cells, bought with all of the budget.
 
     The estimates put the cells that differ far ahead and level with each other.
     """
-
-    @property
-    def ceiling(self) -> Ceiling:
-        """See `Subject`."""
-        return Ceiling(selected=1.0)
-
-    def run(self, ledger: Path, *, second: bool) -> tuple[float, ...]:
-        """See `Subject`."""
-        estimates = _level(self.pair, _middle(self.pair))
-        with self.gate(ledger, second=second) as gate:
-            chosen = gate.select_query(estimates, rho=gate.remaining, step="select")
-            return (_selected(self.pair, gate, estimates, chosen),)
+    pair = pair_of(promised.neighbours)
+    return Toy(pair=pair, guarantee=promised, ceiling=Ceiling(selected=1.0), buy=_select)
 
 
-class Rounds(_Toy):
+def _select(pair: Pair, gate: Curator) -> float:
+    estimates = _level(pair, _middle(pair))
+    chosen = gate.select_query(estimates, rho=gate.remaining, step="select")
+    return _selected(pair, gate, estimates, chosen)
+
+
+def adapting(promised: Guarantee) -> Toy:
     """A small adaptive run: select a cell, measure its marginal, correct the estimates, repeat.
 
     The estimates follow what was released, with the cells that differ kept ahead.
     """
+    pair = pair_of(promised.neighbours)
+    select, measure = ALPHA**2 / 8, (1 - ALPHA) ** 2 / 2
+    selected = select / (select + measure)
+    a_round = promised.rho * (1 - selected) / ROUNDS
+    ceiling = Ceiling(selected=selected, sigma=pair.distance / math.sqrt(2 * a_round))
+    return Toy(pair=pair, guarantee=promised, ceiling=ceiling, buy=_adapt)
 
-    @property
-    def ceiling(self) -> Ceiling:
-        """See `Subject`."""
-        select, measure = ALPHA**2 / 8, (1 - ALPHA) ** 2 / 2
-        selected = select / (select + measure)
-        a_round = self.guarantee.rho * (1 - selected) / ROUNDS
-        return Ceiling(selected=selected, sigma=self.pair.distance / math.sqrt(2 * a_round))
 
-    def run(self, ledger: Path, *, second: bool) -> tuple[float, ...]:
-        """See `Subject`."""
-        workload = self.pair.workload
-        estimates = _middle(self.pair)
-        clue = 0.0
-        with self.gate(ledger, second=second) as gate:
-            shares = round_shares(gate.guarantee.rho, rounds=ROUNDS, alpha=ALPHA)
-            for turn in range(_TOO_MANY * ROUNDS):
-                if gate.remaining < shares.select + shares.measure:
-                    break
-                # select
-                offered = _level(self.pair, estimates)
-                chosen = gate.select_query(offered, rho=shares.select, step=f"select {turn}")
-                clue += _selected(self.pair, gate, offered, chosen)
-                # measure
-                marginal = workload.marginal_of(chosen)
-                bought = gate.measure([marginal], rho=shares.measure, step=f"measure {turn}")
-                clue += _measured(self.pair, bought)
-                # correct
-                estimates[_cells(self.pair, marginal)] = bought.values
-        return (clue,)
+def _adapt(pair: Pair, gate: Curator) -> float:
+    estimates, clue = _middle(pair), 0.0
+    shares = round_shares(gate.guarantee.rho, rounds=ROUNDS, alpha=ALPHA)
+    for turn in range(_TOO_MANY * ROUNDS):
+        if gate.remaining < shares.select + shares.measure:
+            break
+        # select
+        offered = _level(pair, estimates)
+        chosen = gate.select_query(offered, rho=shares.select, step=f"select {turn}")
+        clue += _selected(pair, gate, offered, chosen)
+        # measure
+        marginal = pair.workload.marginal_of(chosen)
+        bought = gate.measure([marginal], rho=shares.measure, step=f"measure {turn}")
+        clue += _measured(pair, bought)
+        # correct
+        estimates[_cells(pair, marginal)] = bought.values
+    return clue
 
 
 def _middle(pair: Pair) -> Floats:
@@ -316,20 +302,16 @@ class Kind:
     """The arithmetic that covers it; the first is what it has by default."""
 
 
-def _toy(
-    subject: Callable[..., Subject], pair: Callable[[Neighbours], Pair] = pair_of
-) -> Callable[[Guarantee], Subject]:
-    return lambda promised: subject(pair=pair(promised.neighbours), guarantee=promised)
-
-
+_TIGHT_FIRST = (Accounting.GAUSSIAN, Accounting.ZCDP)
 SUBJECTS: Mapping[str, Kind] = {
-    "default": Kind(build=default_run, accountings=(Accounting.GAUSSIAN, Accounting.ZCDP)),
-    "dropped": Kind(build=dropped_run, accountings=(Accounting.GAUSSIAN, Accounting.ZCDP)),
-    "measure": Kind(build=_toy(Measure), accountings=(Accounting.ZCDP, Accounting.GAUSSIAN)),
+    "default": Kind(build=default_run, accountings=_TIGHT_FIRST),
+    "dropped": Kind(build=dropped_run, accountings=_TIGHT_FIRST),
+    "measure": Kind(build=measuring, accountings=_TIGHT_FIRST[::-1]),
     "sizes": Kind(
-        build=_toy(Measure, sizes_of), accountings=(Accounting.GAUSSIAN, Accounting.ZCDP)
+        build=lambda promised: measuring(promised, sizes_of(promised.neighbours)),
+        accountings=_TIGHT_FIRST,
     ),
-    "select": Kind(build=_toy(Select), accountings=(Accounting.ZCDP,)),
-    "run": Kind(build=_toy(Rounds), accountings=(Accounting.ZCDP,)),
+    "select": Kind(build=selecting, accountings=(Accounting.ZCDP,)),
+    "run": Kind(build=adapting, accountings=(Accounting.ZCDP,)),
 }
 """By the name that `kinfolk audit --what` knows them by."""
