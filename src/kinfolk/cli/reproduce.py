@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -190,26 +190,17 @@ def _read(
 @contextmanager
 def _progress() -> Iterator[Callable[[Standing], None]]:
     """A bar with the time left, guessed from the runs so far; in a log, a line now and then."""
-    if not err.is_terminal:
-        said = time.monotonic()
-
-        def line(standing: Standing) -> None:
-            nonlocal said
-            if time.monotonic() - said >= EVERY:
-                said = time.monotonic()
-                tell(_words(standing))
-
-        yield line
-        return
-    with progress("Running", None) as bar:
+    said = time.monotonic()
+    with progress("Running", None) if err.is_terminal else nullcontext() as bar:
 
         def show(standing: Standing) -> None:
-            bar.update(
-                bar.task_ids[0],
-                description=_words(standing),
-                completed=standing.done,
-                total=standing.total,
-            )
+            nonlocal said
+            words, done, total = _words(standing), standing.done, standing.total
+            if bar is not None:
+                bar.update(bar.task_ids[0], description=words, completed=done, total=total)
+            elif time.monotonic() - said >= EVERY:
+                said = time.monotonic()
+                tell(words)
 
         yield show
 

@@ -20,9 +20,6 @@ EPSILONS = (0.125, 0.25, 0.5, 1.0)
 SEEDS = 5
 """Runs that a point is the average of."""
 
-_MIXTURES = (50, 75, 100, 125, 150, 200, 250)
-_LARGE = (100, 200, 300, 400, 500)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Variant:
@@ -83,13 +80,6 @@ class Experiment:
     """Sets of queries by name: the levels that are asked; None for all of the schema."""
 
 
-def _large(name: str, title: str, *, groups: int, quick: Effort, **more: Any) -> Experiment:
-    """An experiment with hundreds of thousands of queries, beyond the reach of MWEM and PEP."""
-    rounds = dict.fromkeys(("hpd-fixed", "hpd-gen", "hpd-gen-resampled"), _LARGE)
-    paper = Effort(rounds=rounds)
-    return Experiment(name=name, title=title, groups=groups, paper=paper, quick=quick, **more)
-
-
 def _quick(components: int, **rounds: tuple[int, ...]) -> Effort:
     """Two epsilons, two seeds and a small K."""
     return Effort(
@@ -101,58 +91,60 @@ def _quick(components: int, **rounds: tuple[int, ...]) -> Effort:
     )
 
 
-EXPERIMENTS: Mapping[str, Experiment] = {
-    one.name: one
-    for one in (
-        Experiment(
-            name="acs-red",
-            title="ACS (red.) NY-19",
-            # The paper does not say. Of 87,453 simulated households, so many have up to 3 people.
-            groups=71_443,
-            paper=Effort(
-                rounds={
-                    "hpd-fixed": _MIXTURES,
-                    "mwem": (100, 200, 300, 400, 500, 750, 1000),
-                    "pep": _MIXTURES,
-                    "hpd-gen": _MIXTURES,
-                    "hpd-gen-resampled": _MIXTURES,
-                }
-            ),
-            quick=Effort(
-                rounds={
-                    "hpd-fixed": (50, 100),
-                    "mwem": (200, 400),
-                    "pep": (50,),
-                    "hpd-gen": (75,),
-                    "hpd-gen-resampled": (75,),
-                },
-                epsilons=(0.125, 0.5, 1.0),
-                seeds=3,
-                gen_components=100,
-            ),
+# Hundreds of thousands of queries are beyond the reach of MWEM and PEP.
+_LARGE = Effort(
+    rounds=dict.fromkeys(("hpd-fixed", "hpd-gen", "hpd-gen-resampled"), (100, 200, 300, 400, 500))
+)
+_EXPERIMENTS = (
+    Experiment(
+        name="acs-red",
+        title="ACS (red.) NY-19",
+        # The paper does not say. Of 87,453 simulated households, so many have up to 3 people.
+        groups=71_443,
+        paper=Effort(
+            rounds={
+                **dict.fromkeys(VARIANTS, (50, 75, 100, 125, 150, 200, 250)),
+                "mwem": (100, 200, 300, 400, 500, 750, 1000),
+            }
         ),
-        _large(
-            "acs",
-            "ACS NY-19",
-            groups=87_453,
-            quick=_quick(100, hpd_fixed=(50, 100), hpd_gen=(50,), hpd_gen_resampled=(50,)),
+        quick=Effort(
+            rounds={
+                "hpd-fixed": (50, 100),
+                "mwem": (200, 400),
+                "pep": (50,),
+                "hpd-gen": (75,),
+                "hpd-gen-resampled": (75,),
+            },
+            epsilons=(0.125, 0.5, 1.0),
+            seeds=3,
+            gen_components=100,
         ),
-        _large(
-            "acs-rel",
-            "ACS (rel.) NY-19",
-            # Likewise: so many have a head and up to 4 children.
-            groups=79_147,
-            quick=_quick(50, hpd_fixed=(25,), hpd_gen=(25,)),
-            queries={"relation": ("relation",), "all": None},
-        ),
-        _large(
-            "afst",
-            "AFST",
-            groups=20_448,
-            quick=_quick(100, hpd_fixed=(100, 200), hpd_gen=(100,), hpd_gen_resampled=(100,)),
-        ),
-    )
-}
+    ),
+    Experiment(
+        name="acs",
+        title="ACS NY-19",
+        groups=87_453,
+        paper=_LARGE,
+        quick=_quick(100, hpd_fixed=(50, 100), hpd_gen=(50,), hpd_gen_resampled=(50,)),
+    ),
+    Experiment(
+        name="acs-rel",
+        title="ACS (rel.) NY-19",
+        # Likewise: so many have a head and up to 4 children.
+        groups=79_147,
+        paper=_LARGE,
+        quick=_quick(50, hpd_fixed=(25,), hpd_gen=(25,)),
+        queries={"relation": ("relation",), "all": None},
+    ),
+    Experiment(
+        name="afst",
+        title="AFST",
+        groups=20_448,
+        paper=_LARGE,
+        quick=_quick(100, hpd_fixed=(100, 200), hpd_gen=(100,), hpd_gen_resampled=(100,)),
+    ),
+)
+EXPERIMENTS: Mapping[str, Experiment] = {one.name: one for one in _EXPERIMENTS}
 """The paper's four datasets."""
 
 

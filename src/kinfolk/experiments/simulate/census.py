@@ -8,31 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from kinfolk.experiments.simulate.ages import draw_ages
+from kinfolk.experiments.simulate import ages, dwellings, families, people
 from kinfolk.experiments.simulate.draw import Ints, Sample
-from kinfolk.experiments.simulate.dwellings import choose_places, describe_dwellings
-from kinfolk.experiments.simulate.families import (
-    GENERATION,
-    KINDS,
-    OUTSIDE,
-    Block,
-    Kind,
-    count_roles,
-    draw_sexes,
-)
-from kinfolk.experiments.simulate.people import (
-    EMPLOYED,
-    ORIGIN,
-    SPOUSE_ABSENT,
-    describe_origins,
-    draw_citizenship,
-    draw_levels,
-    draw_marital_status,
-    draw_origins,
-    draw_schooling,
-    draw_work,
-    relate_subfamilies,
-)
+from kinfolk.experiments.simulate.families import GENERATION, OUTSIDE, Block, Kind
 
 BLOCK = 8192
 """Households drawn at a time: enough for fast arrays, small beside any memory limit."""
@@ -59,35 +37,33 @@ HEAD, CHILD = 1, 3
 
 def draw_population(rng: np.random.Generator, households: int) -> Sample:
     """Whole households with the attributes of `acs`, and RELATE besides."""
-    county, metro, region = choose_places(rng, households)
-    head_origin = ORIGIN.draw(rng, region)
+    county, metro, region = dwellings.choose_places(rng, households)
+    head_origin = people.ORIGIN.draw(rng, region)
     status = rng.standard_normal(households)
     status += np.asarray(STATUS_BY_ORIGIN)[head_origin]
     status += np.asarray(STATUS_BY_REGION)[region]
-    kind = KINDS.draw(rng, head_origin)
-    counts = count_roles(rng, kind)
+    kind = families.KINDS.draw(rng, head_origin)
+    counts = families.count_roles(rng, kind)
     block = Block(rng=rng, region=region, status=status, kind=kind, counts=counts)
 
-    sex = draw_sexes(block)
-    age = draw_ages(block, sex)
-    origin = draw_origins(block, head_origin)
-    race, hispan = describe_origins(block, origin)
-    citizen = draw_citizenship(block, origin, age)
-    level = draw_levels(block, age, sex, citizen)
-    educ, school = draw_schooling(block, age, level)
-    marst = draw_marital_status(block, age, sex)
-    empstat, looking = draw_work(block, age, sex, level, school)
+    sex = families.draw_sexes(block)
+    age = ages.draw_ages(block, sex)
+    origin = people.draw_origins(block, head_origin)
+    race, hispan = people.describe_origins(block, origin)
+    citizen = people.draw_citizenship(block, origin, age)
+    level = people.draw_levels(block, age, sex, citizen)
+    educ, school = people.draw_schooling(block, age, level)
+    marst = people.draw_marital_status(block, age, sex)
+    empstat, looking = people.draw_work(block, age, sex, level, school)
+    housing = dwellings.describe_dwellings(block, metro, age, level, citizen, empstat)
+    generations = _count_generations(block)
     return Sample(
-        groups={
-            "METRO": metro,
-            "COUNTYFIP": county,
-            **describe_dwellings(block, metro, age, level, citizen, empstat),
-            "MULTGEN": _count_generations(block),
-        },
+        groups={"METRO": metro, "COUNTYFIP": county, **housing, "MULTGEN": generations},
         members={
             "RELATE": _relate(block),
-            "SFRELATE": relate_subfamilies(block, age, sex, marst),
+            "SFRELATE": people.relate_subfamilies(block, age, sex, marst),
             "SEX": sex,
+            "AGE": age,
             "MARST": marst,
             "RACE": race,
             "HISPAN": hispan,
@@ -96,7 +72,6 @@ def draw_population(rng: np.random.Generator, households: int) -> Sample:
             "SCHOOL": school,
             "EMPSTAT": empstat,
             "LOOKING": looking,
-            "AGE": age,
         },
         sizes=counts.sum(axis=1),
     )
@@ -126,8 +101,8 @@ def draw_acs(rng: np.random.Generator) -> Sample:
 def draw_reduced(rng: np.random.Generator) -> Sample:
     """A block of `acs-red`: households of up to three people, categories merged."""
     everyone = draw_population(rng, BLOCK)
-    employed = everyone.members["EMPSTAT"] == EMPLOYED
-    married = everyone.members["MARST"] <= SPOUSE_ABSENT
+    employed = everyone.members["EMPSTAT"] == people.EMPLOYED
+    married = everyone.members["MARST"] <= people.SPOUSE_ABSENT
     everyone.members["EMPSTAT"] = np.where(employed, 1, 2).astype(np.int64)
     everyone.members["MARST"] = np.where(married, 1, 2).astype(np.int64)
     groups, members = ("METRO", "OWNERSHP", "FARM", "FOODSTMP"), ("SEX", "AGE", "EMPSTAT", "MARST")

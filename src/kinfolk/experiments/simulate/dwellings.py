@@ -16,40 +16,22 @@ CITY, SUBURB, UPSTATE, RURAL = range(4)
 """Four kinds of surroundings, which no extract tells and which shape the rest: the `Region`."""
 METRO_UNCLEAR, METRO_OUTSIDE, METRO_CENTRE, METRO_SUBURB, METRO_MIXED = range(5)
 
-_BIG_CITY = (0, 0, 1, 0, 0)
-_SUBURB = (0, 0, 0, 1, 0)
-_EDGE = (0, 0, 0, 60, 40)
-_UPSTATE_CITY = (0, 0, 35, 55, 10)
-_UPSTATE = (0, 0, 0, 35, 65)
-# COUNTYFIP (0: not identified), per mille of households, Region, weights of METRO 0..4.
-PLACES: tuple[tuple[int, int, int, tuple[int, ...]], ...] = (
-    (5, 70, CITY, _BIG_CITY),
-    (47, 129, CITY, _BIG_CITY),
-    (61, 98, CITY, _BIG_CITY),
-    (81, 108, CITY, _BIG_CITY),
-    (85, 23, CITY, _BIG_CITY),
-    (59, 62, SUBURB, _SUBURB),
-    (103, 67, SUBURB, _SUBURB),
-    (87, 14, SUBURB, _SUBURB),
-    (71, 18, SUBURB, _EDGE),
-    (27, 15, SUBURB, _EDGE),
-    (0, 64, SUBURB, (4, 0, 12, 60, 24)),
-    (1, 18, UPSTATE, _UPSTATE_CITY),
-    (29, 53, UPSTATE, _UPSTATE_CITY),
-    (55, 42, UPSTATE, _UPSTATE_CITY),
-    (93, 9, UPSTATE, _UPSTATE_CITY),
-    (63, 12, UPSTATE, _UPSTATE),
-    (83, 9, UPSTATE, _UPSTATE),
-    (91, 13, UPSTATE, _UPSTATE),
-    (75, 6, UPSTATE, _UPSTATE),
-    (109, 6, UPSTATE, (0, 0, 0, 0, 1)),
-    (0, 92, UPSTATE, (10, 0, 22, 28, 40)),
-    (13, 7, RURAL, (0, 1, 0, 0, 0)),
-    (89, 6, RURAL, (0, 1, 0, 0, 0)),
-    (0, 59, RURAL, (18, 82, 0, 0, 0)),
+# Region, weights of METRO 0..4, and counties: COUNTYFIP (0: not identified), per mille of all.
+PLACES = (
+    (CITY, (0, 0, 1, 0, 0), ((5, 70), (47, 129), (61, 98), (81, 108), (85, 23))),
+    (SUBURB, (0, 0, 0, 1, 0), ((59, 62), (103, 67), (87, 14))),
+    (SUBURB, (0, 0, 0, 60, 40), ((71, 18), (27, 15))),
+    (SUBURB, (4, 0, 12, 60, 24), ((0, 64),)),
+    (UPSTATE, (0, 0, 35, 55, 10), ((1, 18), (29, 53), (55, 42), (93, 9))),
+    (UPSTATE, (0, 0, 0, 35, 65), ((63, 12), (83, 9), (91, 13), (75, 6))),
+    (UPSTATE, (0, 0, 0, 0, 1), ((109, 6),)),
+    (UPSTATE, (10, 0, 22, 28, 40), ((0, 92),)),
+    (RURAL, (0, 1, 0, 0, 0), ((13, 7), (89, 6))),
+    (RURAL, (18, 82, 0, 0, 0), ((0, 59),)),
 )
-_COUNTY, _WEIGHT, _REGION, _METROS = zip(*PLACES, strict=True)
-_PLACE = shares(range(len(PLACES)), _WEIGHT)
+_EVERY = [(region, metro, *one) for region, metro, several in PLACES for one in several]
+_REGION, _METROS, _COUNTY, _WEIGHT = zip(*_EVERY, strict=True)
+_PLACE = shares(range(len(_EVERY)), _WEIGHT)
 _METRO = shares(range(5), *_METROS)
 
 NO_TENURE, OWNED, RENTED = range(3)

@@ -7,6 +7,7 @@ the number of the block. So the first n groups are the same whatever the total o
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -53,6 +54,7 @@ SOURCES = {
 """What can be simulated, by the name of its schema."""
 
 NAMES: tuple[str, ...] = tuple(SOURCES)
+SCHEMA_FILE = "schema.yaml"
 
 
 def simulate(
@@ -162,26 +164,17 @@ def write_simulation(
     far. Returns the name, the seed, the paths by table (and `schema`), and the rows by table.
     """
     chunks = simulate(name, groups=groups, seed=seed)
-    source, target = SOURCES[name], Path(directory)
-    paths = {
-        table: target / f"{table}.parquet" for table in (source.group_table, source.member_table)
-    }
-    paths["schema"] = target / "schema.yaml"
-    partial = {
-        table: path.with_name(f".{path.name}.{os.getpid()}.partial")
-        for table, path in paths.items()
-    }
+    target = Path(directory)
     try:
         target.mkdir(parents=True, exist_ok=True)
-        try:
-            rows = _write_tables(chunks, partial, progress)
-            partial["schema"].write_text(schema_text(name), encoding="utf-8")
-            for table, path in paths.items():
-                partial[table].replace(path)
-        finally:
-            # Also on Ctrl-C, which is not an Exception.
-            for path in partial.values():
-                path.unlink(missing_ok=True)
+        # Also removed by Ctrl-C.
+        with tempfile.TemporaryDirectory(dir=target, prefix=".partial-") as folder:
+            rows = _write_tables(chunks, Path(folder), progress)
+            (Path(folder) / SCHEMA_FILE).write_text(schema_text(name), encoding="utf-8")
+            paths = {table: target / f"{table}.parquet" for table in rows}
+            paths["schema"] = target / SCHEMA_FILE
+            for path in paths.values():
+                (Path(folder) / path.name).replace(path)
     except OSError as error:
         raise KinfolkError(
             f"simulate: cannot write to {target}: {error.strerror or error}. "
@@ -191,7 +184,7 @@ def write_simulation(
 
 
 def _write_tables(
-    chunks: Iterator[dict[str, pa.Table]], paths: dict[str, Path], progress: Callable[[int], None]
+    chunks: Iterator[dict[str, pa.Table]], folder: Path, progress: Callable[[int], None]
 ) -> dict[str, int]:
     """Stream every chunk to its file; the rows of each table, that of the groups first."""
     writers: dict[str, pq.ParquetWriter] = {}
@@ -200,7 +193,7 @@ def _write_tables(
         for chunk in chunks:
             for table, data in chunk.items():
                 if table not in writers:
-                    writer = pq.ParquetWriter(paths[table], data.schema)
+                    writer = pq.ParquetWriter(folder / f"{table}.parquet", data.schema)
                     writers[table] = open_files.enter_context(writer)
                 writers[table].write_table(data)
                 rows[table] = rows.get(table, 0) + data.num_rows
