@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from kinfolk.cli.census import CENSUS, read_census
 from kinfolk.cli.console import progress, say, tell
-from kinfolk.cli.progress import options
+from kinfolk.cli.progress import INTO_FOLDER, options
 from kinfolk.errors import KinfolkError
+
+if TYPE_CHECKING:
+    from kinfolk.data.sources import SourceTables
 
 INIT = """Draft a schema from two tables.
 
@@ -46,15 +48,31 @@ Example:
   kinfolk simulate acs --groups 87453 --seed 1 -o acs-simulated
 """
 
-into_folder = click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    required=True,
-    help="The folder to write into.",
-)
-
 TARGETS = ("acs", "acs-red", "acs-rel")
+
+CENSUS = (
+    click.option("--ipums", type=click.Path(path_type=Path), help="An IPUMS USA extract."),
+    click.option(
+        "--ddi", type=click.Path(path_type=Path), help="The extract's DDI codebook (.xml)."
+    ),
+    click.option(
+        "--pums",
+        nargs=2,
+        type=click.Path(path_type=Path),
+        metavar="HOUSING PERSONS",
+        help="The Census Bureau's two PUMS files.",
+    ),
+    click.option(
+        "--crosswalk",
+        help="PUMS files name no county: 'ny-2010', or a CSV with columns PUMA and COUNTYFIP.",
+    ),
+    click.option(
+        "--group-quarters",
+        is_flag=True,
+        help="Keep group quarters as one-person households, as the paper seems to.",
+    ),
+)
+"""What a command that reads an extract can be told."""
 
 
 @click.command(help=INIT, short_help="Draft a schema from two tables.")
@@ -94,10 +112,31 @@ def init(
     say(f"Next: edit it, then run `kinfolk validate {output} {households} {persons}`.")
 
 
+def read_census(
+    target: str,
+    *,
+    ipums: Path | None,
+    ddi: Path | None,
+    pums: tuple[Path, Path] | None,
+    crosswalk: str | None,
+    group_quarters: bool,
+) -> SourceTables:
+    """Read an IPUMS extract or the two PUMS files, whichever is given."""
+    from kinfolk.data.sources import read_ipums, read_pums
+
+    if ipums is not None and not pums:
+        return read_ipums(ipums, ddi=ddi, target=target, group_quarters=group_quarters)
+    if pums and ipums is None:
+        return read_pums(
+            *pums, target=target, county_crosswalk=crosswalk, group_quarters=group_quarters
+        )
+    raise KinfolkError("give either --ipums FILE or --pums HOUSING PERSONS.")
+
+
 @click.command(help=PREPARE, short_help="Read IPUMS or Census PUMS extracts.")
 @click.argument("target", type=click.Choice(TARGETS))
 @options(*CENSUS)
-@into_folder
+@INTO_FOLDER
 def prepare(target: str, output: Path, **extract: Any) -> None:
     """See PREPARE."""
     from kinfolk.data.frames import write_table
@@ -118,7 +157,7 @@ def prepare(target: str, output: Path, **extract: Any) -> None:
 @click.argument("name", type=click.Choice([*TARGETS, "afst"]))
 @click.option("--groups", type=int, required=True, help="How many households (or referrals).")
 @click.option("--seed", type=int, required=True, help="The same seed gives the same households.")
-@into_folder
+@INTO_FOLDER
 def simulate(name: str, groups: int, seed: int, output: Path) -> None:
     """See SIMULATE."""
     from kinfolk.experiments.simulate import write_simulation

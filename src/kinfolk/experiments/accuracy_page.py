@@ -9,7 +9,7 @@ from statistics import mean
 from typing import TYPE_CHECKING
 
 from kinfolk.chart import Panel, Point, Series, chart_svg
-from kinfolk.experiments.figures import Estimate
+from kinfolk.experiments.figures import Estimate, markdown_table
 from kinfolk.experiments.records import LABEL
 
 if TYPE_CHECKING:
@@ -102,21 +102,16 @@ def _table(found: Found) -> list[str]:
         for kind in ("sampled", "model")
         for which in WHICH
     }
-    covered = _cells(found, "covered_all")
-    rows = [
-        "| method | unit | eps | max, sampled | mean, sampled | max, model | mean, model "
-        "| 90% covers | seeds |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
+    covered, rows = _cells(found, "covered_all"), []
     for key, values in sorted(columns["sampled", "max"].items()):
         shown = [
             Estimate.of(several[key]).text(4 if which == "max" else 6)
             for (_, which), several in columns.items()
         ]
         cover = f"{mean(covered[key]):.1%}" if key in covered else ""
-        cells = [key[0], key[1], f"{key[2]:g}", *shown, cover, str(len(values))]
-        rows.append(f"| {' | '.join(cells)} |")
-    return rows
+        rows.append([key[0], key[1], f"{key[2]:g}", *shown, cover, str(len(values))])
+    heads = [f"{which}, {kind}" for kind, which in columns]
+    return markdown_table(["method", "unit", "eps", *heads, "90% covers", "seeds"], rows)
 
 
 def _ratios(found: Found) -> list[str]:
@@ -126,9 +121,9 @@ def _ratios(found: Found) -> list[str]:
     for method, unit, epsilon in sorted(best["max"]):
         other = ("paper", "person", epsilon)
         if method == "marginals" and other in best["max"]:
-            times = [mean(b[other]) / mean(b[method, unit, epsilon]) for b in best.values()]
-            rows.append(f"| {unit} | {epsilon:g} | {times[0]:.1f} | {times[1]:.1f} |")
-    return ["| unit | eps | max | mean |", "|---|---|---|---|", *rows] if rows else []
+            times = (mean(b[other]) / mean(b[method, unit, epsilon]) for b in best.values())
+            rows.append([unit, f"{epsilon:g}", *(f"{one:.1f}" for one in times)])
+    return markdown_table(["unit", "eps", *WHICH], rows) if rows else []
 
 
 def _families(found: Found) -> list[str]:
@@ -136,20 +131,16 @@ def _families(found: Found) -> list[str]:
     every = dict.fromkeys(name for values in found.values() for name in values)
     names = [one.removeprefix("sampled_max_") for one in every if one.startswith("sampled_max_")]
     names.remove("all")
-    heads = " | ".join(f"{name}: max / mean / covers" for name in names)
-    rows = [f"| method | unit | eps | {heads} |", "|---|---|---|" + "---|" * len(names)]
-    parts = ("sampled_max", "sampled_mean", "covered")
-    shown = {(part, name): _cells(found, f"{part}_{name}") for part in parts for name in names}
-    for key in sorted(next(iter(shown.values()))):
-        row = [f"| {key[0]} | {key[1]} | {key[2]:g} "]
-        for name in names:
-            most, middle = (mean(shown[part, name][key]) for part in parts[:2])
-            covered = shown["covered", name].get(key)
-            row.append(
-                f"| {most:.4f} / {middle:.6f}" + (f" / {mean(covered):.1%} " if covered else " ")
-            )
-        rows.append("".join(row) + "|")
-    return rows
+    rows: dict[Key, list[str]] = {}
+    for name in names:
+        middle = _cells(found, f"sampled_mean_{name}")
+        covered = _cells(found, f"covered_{name}")
+        for key, most in sorted(_cells(found, f"sampled_max_{name}").items()):
+            cover = f" / {mean(covered[key]):.1%}" if key in covered else ""
+            cell = f"{mean(most):.4f} / {mean(middle[key]):.6f}{cover}"
+            rows.setdefault(key, [key[0], key[1], f"{key[2]:g}"]).append(cell)
+    heads = [f"{name}: max / mean / covers" for name in names]
+    return markdown_table(["method", "unit", "eps", *heads], rows.values())
 
 
 def _series(found: Found, which: str) -> tuple[Series, ...]:

@@ -198,16 +198,24 @@ def _table(cells: Sequence[Cell], measure: str) -> list[str]:
         fewer = f"; runs: {cell.seeds}" if cell.seeds < usual else ""
         text = f"{cell.errors[measure]} ({cell.rounds}{fewer})"
         texts.setdefault(cell.method, {})[cell.epsilon] = text
-    rows = [
-        [VARIANTS[method].label, *(row.get(epsilon, "") for epsilon in epsilons)]
-        for method, row in texts.items()
-    ]
     heads = ["method", *(f"eps = {epsilon:g}" for epsilon in epsilons)]
-    return [
-        f"| {' | '.join(heads)} |",
-        "|---" * len(heads) + "|",
-        *(f"| {' | '.join(row)} |" for row in rows),
-    ]
+    return markdown_table(
+        heads,
+        [
+            [VARIANTS[method].label, *(row.get(epsilon, "") for epsilon in epsilons)]
+            for method, row in texts.items()
+        ],
+    )
+
+
+def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """The lines of a table.
+
+    >>> markdown_table(["eps", "max"], [["1", "0.02"]])
+    ['| eps | max |', '|---|---|', '| 1 | 0.02 |']
+    """
+    lines = [f"| {' | '.join(row)} |" for row in (heads, *rows)]
+    return [lines[0], "|---" * len(heads) + "|", *lines[1:]]
 
 
 def figures(cells: Sequence[Cell], *, title: str, notes: Sequence[str]) -> dict[str, str]:

@@ -91,8 +91,7 @@ def simulate_tables(name: str, *, groups: int, seed: int) -> dict[str, pa.Table]
     >>> sorted(tables), tables["referrals"].num_rows
     (['children', 'referrals'], 5)
     """
-    chunks = list(simulate(name, groups=groups, seed=seed))
-    return {table: pa.concat_tables([chunk[table] for chunk in chunks]) for table in chunks[0]}
+    return next(simulate(name, groups=groups, seed=seed, chunk=groups))
 
 
 def _blocks(source: Source, groups: int, seed: int) -> Iterator[Sample]:
