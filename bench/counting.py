@@ -126,7 +126,7 @@ def run(*part: str) -> dict[str, Any]:
 
 
 def simulate(folder: str, households: str) -> dict[str, Any]:
-    from kinfolk.data.simulate import write_simulation
+    from kinfolk.experiments.simulate import write_simulation
 
     return write_simulation("acs", folder, groups=int(households), seed=1)["rows"]
 
@@ -210,8 +210,8 @@ def atlanta_sized() -> Encoded:
     import pyarrow.compute as pc
 
     from kinfolk.data.encode import encode
-    from kinfolk.data.simulate import simulate_tables
     from kinfolk.datasets import load_schema
+    from kinfolk.experiments.simulate import simulate_tables
 
     schema = load_schema("acs")
     tables = simulate_tables("acs", groups=PEOPLE // 2, seed=1)

@@ -15,7 +15,7 @@ import kinfolk
 ROOT = Path(kinfolk.__file__).parent
 
 LAYERS = [
-    {"_io", "errors", "notebook"},
+    {"_io", "chart", "errors", "notebook"},
     {"schema"},
     {"data", "datasets"},
     {"queries"},
@@ -24,7 +24,7 @@ LAYERS = [
     {"methods"},
     {"release"},
     {"audit", "evaluate"},
-    {"reproduce"},
+    {"experiments"},
     {"cli"},
 ]
 """From left to right; a module imports from its own layer or from one to its left."""
@@ -47,7 +47,7 @@ GATES = {
     "kinfolk.privacy.curator": "the only gate on the way to a release",
     "kinfolk.audit": "attacks made-up data",
     "kinfolk.evaluate": "labelled NOT PRIVATE",
-    "kinfolk.reproduce": "labelled NOT PRIVATE",
+    "kinfolk.experiments": "labelled NOT PRIVATE",
     "kinfolk.cli.validate": "speaks to the data holder about their own files; releases nothing",
 }
 """Who may import it from outside the packages that make it, and why."""

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from kinfolk.data.decode import decode
     from kinfolk.data.draft import draft_schema
     from kinfolk.data.encode import encode
-    from kinfolk.data.simulate import simulate_tables
     from kinfolk.data.sources import ipums_variables, read_ipums, read_pums
     from kinfolk.datasets import load_detroit, load_schema
     from kinfolk.errors import DataError, KinfolkError, SchemaError, redacted
     from kinfolk.evaluate.compare import compare
     from kinfolk.evaluate.evaluation import evaluate
+    from kinfolk.experiments.simulate import simulate_tables
     from kinfolk.privacy import Accounting, Guarantee, Neighbours, Unit, epsilon_from
     from kinfolk.privacy.curator import Curator
     from kinfolk.privacy.sensitivity import (
@@ -58,7 +58,7 @@ _PLACES = {
     "kinfolk.data.decode": "decode",
     "kinfolk.data.draft": "draft_schema",
     "kinfolk.data.encode": "encode",
-    "kinfolk.data.simulate": "simulate_tables",
+    "kinfolk.experiments.simulate": "simulate_tables",
     "kinfolk.data.sources": "ipums_variables read_ipums read_pums",
     "kinfolk.datasets": "load_detroit load_schema",
     "kinfolk.errors": "DataError KinfolkError SchemaError redacted",

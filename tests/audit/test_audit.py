@@ -10,8 +10,7 @@ import pytest
 
 from kinfolk.audit import AuditResult, Verdict, audit
 from kinfolk.audit.guess import Claim, judge
-from kinfolk.audit.neighbours import pair_of, sizes_of
-from kinfolk.audit.subjects import SUBJECTS, _log_choice
+from kinfolk.audit.subjects import SUBJECTS, _log_choice, pair_of, sizes_of
 from kinfolk.audit.tradeoff import Ceiling
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy.account import read_account

@@ -23,7 +23,10 @@ def test_a_consistent_promise(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "(zcdp)" in printed
     drawn = ElementTree.fromstring(plot.read_text(encoding="utf-8"))  # noqa: S314  (our own)
     assert drawn.tag.endswith("svg")
-    assert len([part for part in drawn if part.tag.endswith("polyline")]) == 4
+    (panel,) = (part for part in drawn if part.tag.endswith("}g"))
+    kinds = [part.get("class", "").split(" ")[0] for part in panel]
+    assert kinds.count("line") == 4
+    assert kinds.count("mark") == 1
 
 
 def test_the_default_is_the_default_method(capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,9 +16,9 @@ import pytest
 
 from audit.planted import publish_the_file, publish_the_groups
 from kinfolk._io import quick_folder
-from kinfolk.audit.confidence import highest_rate
-from kinfolk.audit.threads import one_thread
+from kinfolk.audit.search import one_thread
 from kinfolk.audit.town import LODGERS, OVERSIZE, Home, tables_of, town_schema, townspeople
+from kinfolk.audit.tradeoff import highest_rate
 from kinfolk.release.synthesizer import Synthesizer
 
 EPSILON, DELTA = 0.2, 1e-6

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from audit.planted import charge_no_pairs, charge_no_weights, count_no_weights, trust_the_paper
-from kinfolk.audit.released import answers_of
-from kinfolk.audit.search import Sight, worst_pair
+from kinfolk.audit.search import Sight, answers_of, worst_pair
 from kinfolk.audit.town import (
     LODGERS,
     OVERSIZE,

@@ -12,9 +12,9 @@ from kinfolk.cli.validate import warn_of_computed
 from kinfolk.data import undeclared
 from kinfolk.data.encode import encode
 from kinfolk.data.frames import write_table
-from kinfolk.data.simulate import write_simulation
 from kinfolk.data.undeclared import seem_computed
 from kinfolk.datasets import load_detroit, load_schema, schema_text
+from kinfolk.experiments.simulate import write_simulation
 from kinfolk.schema import Schema
 
 TEXT = """\

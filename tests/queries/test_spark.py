@@ -17,9 +17,9 @@ import pytest
 from generators import FAMILY, RELATIONS, random_dataset
 from homes import HOMES, MISTAKES, Tables, assert_same, homes, in_memory, shuffled, written
 from kinfolk.data.decode import decode
-from kinfolk.data.simulate import write_simulation
 from kinfolk.datasets import load_detroit, load_schema
 from kinfolk.errors import DataError, KinfolkError, redacted
+from kinfolk.experiments.simulate import write_simulation
 from kinfolk.queries import spark as on_spark
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.spark import _cells, count_spark

@@ -13,9 +13,9 @@ from scipy.stats import t as student_t
 from homes import homes
 from kinfolk.data.encode import encode
 from kinfolk.data.encoded import Encoded, code_type
-from kinfolk.data.simulate import simulate_tables
 from kinfolk.datasets import load_schema
 from kinfolk.errors import KinfolkError
+from kinfolk.experiments.simulate import simulate_tables
 from kinfolk.models.histogram import Histogram
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout

@@ -12,8 +12,8 @@ import numpy as np
 from kinfolk._io import quick_folder
 from kinfolk.audit.guess import Claim, judge
 from kinfolk.audit.result import AuditResult
+from kinfolk.audit.search import one_thread
 from kinfolk.audit.subjects import SUBJECTS, Kind
-from kinfolk.audit.threads import one_thread
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.guarantee import Guarantee

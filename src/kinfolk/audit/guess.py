@@ -19,8 +19,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk.audit.confidence import highest_rate, likely_rate
-from kinfolk.audit.tradeoff import Ceiling, Errors, gaussian_epsilon
+from kinfolk.audit.tradeoff import (
+    Ceiling,
+    Errors,
+    gaussian_epsilon,
+    highest_rate,
+    likely_rate,
+)
 from kinfolk.privacy.guarantee import Guarantee
 
 Floats = npt.NDArray[np.float64]

@@ -1,13 +1,14 @@
-"""What an audit found."""
+"""What an audit found: lower bounds beside the claim, and a drawing of them."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from kinfolk.audit.confidence import normal_quantile
-from kinfolk.audit.tradeoff import Errors
+from kinfolk.audit.tradeoff import Errors, gaussian_floor, normal_quantile, promise_floor
+from kinfolk.chart import Panel, Point, Series, chart_svg
 from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.unit import Wording
 
@@ -80,3 +81,74 @@ class AuditResult:
         needed = (z * 0.5 / (0.1 * min(self.ceiling_mu, 2.5))) ** 2 / 0.75
         digits = 10.0 ** math.floor(math.log10(needed))
         return max(100, int(math.ceil(needed / digits) * digits))
+
+
+def plot_svg(result: AuditResult) -> str:
+    """Errors that were seen, beside the floors that the claim puts under them.
+
+    >>> from kinfolk.datasets import load_schema
+    >>> from kinfolk.privacy.guarantee import Guarantee
+    >>> from kinfolk.privacy.unit import Neighbours, Wording
+    >>> replaced = Neighbours.REPLACE
+    >>> result = AuditResult(
+    ...     what="measure",
+    ...     wording=Wording.of(load_schema("acs-red"), replaced),
+    ...     claim=Guarantee.of(neighbours=replaced, epsilon=4.0, delta=1e-5),
+    ...     epsilon=2.5,
+    ...     rho=0.2,
+    ...     confidence=0.999,
+    ...     runs=4000,
+    ...     clue="likelihood",
+    ...     errors=Errors(false_alarms=0.38, misses=0.38),
+    ...     ceiling_mu=0.86,
+    ...     curve=(),
+    ... )
+    >>> plot_svg(result).startswith("<svg xmlns=")
+    True
+    """
+    violated = result.verdict is Verdict.VIOLATED
+    series = (
+        Series(
+            label="errors seen, by threshold",
+            style=4 if violated else 0,
+            marked=False,
+            points=tuple(Point(x=one.false_alarms, y=one.misses) for one in result.curve),
+        ),
+        Series(
+            label=f"upper bounds at {result.confidence:.6g}, {result.runs:,} runs",
+            style=4 if violated else 0,
+            points=(Point(x=result.errors.false_alarms, y=result.errors.misses),),
+        ),
+        Series(
+            label="the least errors that the claimed budget allows",
+            style=1,
+            marked=False,
+            points=_floor(lambda x: gaussian_floor(result.ceiling_mu, x)),
+        ),
+        Series(
+            label="the least errors that (epsilon, delta) allows",
+            style=1,
+            marked=False,
+            dashes="2 4",
+            points=_floor(lambda x: promise_floor(result.claimed_epsilon, result.delta, x)),
+        ),
+        Series(
+            label="a guess without looking",
+            style=2,
+            marked=False,
+            dashes="8 4",
+            points=(Point(x=0, y=1), Point(x=1, y=0)),
+        ),
+    )
+    title = f"Audit of {result.what!r} for one {result.wording.name}: {result.verdict}"
+    notes = [
+        f"epsilon at least {result.epsilon:.3g}, claimed {result.claimed_epsilon:.3g}",
+        f"rho at least {result.rho:.3g}, claimed {result.claimed_rho:.3g}",
+    ]
+    shown = tuple(one for one in series if one.points)
+    panel = Panel(title="misses", x_label="false alarms", series=shown, shares=True)
+    return chart_svg(title, notes, [panel])
+
+
+def _floor(least: Callable[[float], float]) -> tuple[Point, ...]:
+    return tuple(Point(x=step / 200, y=least(step / 200)) for step in range(201))

@@ -4,33 +4,121 @@ Every purchase of a plan adds noise of some sigma. Two datasets whose answers di
 |d| / sigma apart, and over all purchases the squares add up to mu^2. The search looks for the pair
 with the largest mu, counting households one by one with the code that counts real ones. The claim
 is that mu^2 is at most twice the budget rho, whatever the pair.
+
+A ledger names what every step bought, in the words of the schema. Whoever knows the exact answers
+of both neighbours can say of each released value how much likelier it is for one than for the
+other.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+import json
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from functools import cached_property
+from typing import Any, TypeVar
 
+import numba
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk.audit.released import Places, answers_of
-from kinfolk.audit.threads import one_thread
 from kinfolk.audit.town import Home, Member, encoded, town_schema
+from kinfolk.errors import KinfolkError
 from kinfolk.methods.method import Step
+from kinfolk.privacy.account import Released
 from kinfolk.privacy.mechanisms import Gaussian
 from kinfolk.privacy.unit import Neighbours
 from kinfolk.privacy.view import PublicView
 from kinfolk.queries.counting import Counter
+from kinfolk.queries.naming import describe_marginal
+from kinfolk.queries.workload import Workload
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 State = TypeVar("State", bound=Hashable)
 
 RESTARTS = 20
 _SEED = 20
 """The search is no secret: it may find the same pair every time."""
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Compiled loops use one thread inside, and as many as before afterwards.
+
+    Runs are so small here that threads would wait for each other longer than they work.
+
+    >>> with one_thread():
+    ...     numba.get_num_threads()
+    1
+    """
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)
+
+
+def answers_of(counter: Counter) -> Ints:
+    """(queries + 2,) the exact answers, followed by the numbers of groups and of people."""
+    return np.concatenate([counter.counts, [counter.groups, counter.people]])
+
+
+class Places:
+    """Where a workload's answers stand, by what the ledger calls them."""
+
+    def __init__(self, workload: Workload) -> None:
+        self.workload = workload
+
+    def of(self, bought: Mapping[str, Any]) -> Ints:
+        """The places of what was bought, in the vector of `answers_of`."""
+        match dict(bought):
+            case {"total": "groups"}:
+                return np.array([self.workload.size])
+            case {"total": "people"}:
+                return np.array([self.workload.size + 1])
+            case {"marginals": [*marginals]}:
+                return np.concatenate([self._cells[_key(one)] for one in marginals])
+        raise KinfolkError(f"{str(dict(bought))[:60]}: only measurements have places.")
+
+    @cached_property
+    def _cells(self) -> dict[str, Ints]:
+        offsets, schema = self.workload.offsets, self.workload.schema
+        return {
+            _key(describe_marginal(schema, marginal)): np.arange(offsets[at], offsets[at + 1])
+            for at, marginal in enumerate(self.workload.marginals)
+        }
+
+
+def log_ratio(released: Iterable[Released], places: Places, first: Ints, second: Ints) -> float:
+    """How much likelier released values are for the second neighbour, as a logarithm.
+
+    `first` and `second` are the `answers_of` the two. The noise is a discrete Gaussian of the sigma
+    that the ledger states, whose weights cancel but for the exponents.
+    """
+    total = 0.0
+    for one in released:
+        noise, at = one.spend.mechanism, places.of(one.spend.bought)
+        assert isinstance(noise, Gaussian)  # noqa: S101  (what has places was measured)
+        total += gaussian_ratio(np.array(one.value, np.int64), first[at], second[at], noise.sigma)
+    return total
+
+
+def gaussian_ratio(values: Ints, first: Ints, second: Ints, sigma: float) -> float:
+    """How much likelier noisy counts are for the second neighbour, as a logarithm."""
+    # Only what differs says anything, and keeps the squares small.
+    differs = first != second
+    far, near = (values - first)[differs].astype(float), (values - second)[differs].astype(float)
+    return float(far @ far - near @ near) / (2 * sigma**2)
+
+
+def _key(described: Mapping[str, Any]) -> str:
+    return json.dumps(
+        {name: what for name, what in described.items() if name != "weights"}, sort_keys=True
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,13 @@ released is for the second neighbour than for the first: no guess does better, a
 published is what the ledger says. Working it out takes the counts of both neighbours, which an
 auditor made up and an attacker is assumed to know. A whole run publishes more than its ledger, and
 what it publishes beside is another clue.
+
+The tiny pair: the marginal is that of people by sex and by the size of their household. A
+household of ten women fills one cell, and nine men another: nearly the most that any household can
+do, and the sizes change with it. The size is where the paper's sensitivity goes wrong, so an audit
+of the household unit has to look there. People by size alone are counted beside it, for selections.
+Households by size are another pair: there a household changes one count by one, and the noise is
+smallest.
 """
 
 from __future__ import annotations
@@ -13,20 +20,24 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk.audit.neighbours import Pair, pair_of, sizes_of
+from kinfolk.audit.search import gaussian_ratio
 from kinfolk.audit.tradeoff import Ceiling
 from kinfolk.audit.whole import default_run, dropped_run
+from kinfolk.data.encoded import Encoded
 from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.curator import Curator, Measurement
 from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.mechanisms import Exponential, round_shares
 from kinfolk.privacy.unit import Neighbours
+from kinfolk.queries.counting import Counter
+from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
 
 Floats = npt.NDArray[np.float64]
@@ -38,7 +49,90 @@ ALPHA = 0.5
 """How a round's budget is split: a fifth selects, the rest measures."""
 _TOO_MANY = 9
 """A ledger that forgets what was spent is stopped after so many times the budget."""
-_LIKELIHOOD = ("likelihood",)
+
+
+SCHEMA = """
+group: {table: households, id: household_id, attributes: {}}
+individual:
+  table: persons
+  group_id: household_id
+  attributes: {sex: {values: [woman, man]}}
+max_size: 10
+count: COUNT
+workload: {levels: [individual], sets: [[COUNT, sex], [COUNT]]}
+"""
+
+_WOMAN, _MAN = 0, 1
+_OTHERS = ([_WOMAN, _MAN], [_MAN])
+_SIDES = {
+    Neighbours.ADD_REMOVE: (_OTHERS, ([_WOMAN] * 10, *_OTHERS)),
+    Neighbours.REPLACE: (([_WOMAN] * 10, *_OTHERS), ([_MAN] * 9, *_OTHERS)),
+    Neighbours.IN_PLACE: (([_WOMAN], *_OTHERS), ([_MAN], *_OTHERS)),
+}
+"""The households on either side, each as the sexes of its members."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Pair:
+    """Two neighbours, counted. The people are made up, so nothing here is private."""
+
+    first: Counter
+    second: Counter
+
+    @property
+    def workload(self) -> Workload:
+        """What was counted."""
+        return self.first.workload
+
+    @property
+    def difference(self) -> npt.NDArray[np.int64]:
+        """(queries,) what the second has more than the first."""
+        return self.second.counts - self.first.counts
+
+    @property
+    def distance(self) -> float:
+        """The Euclidean length of the difference in the first marginal."""
+        return float(np.linalg.norm(self.difference[: self.workload.offsets[1]]))
+
+
+@cache
+def pair_of(neighbours: Neighbours) -> Pair:
+    """The pair for some neighbours, with people counted.
+
+    >>> pair = pair_of(Neighbours.REPLACE)
+    >>> sorted(set(pair.difference.tolist()))
+    [-10, 0, 9]
+    """
+    return _pair(neighbours, Workload.of(Schema.from_text(SCHEMA)))
+
+
+@cache
+def sizes_of(neighbours: Neighbours) -> Pair:
+    """The same pair, with households counted by their sizes.
+
+    >>> sizes_of(Neighbours.ADD_REMOVE).difference.tolist()
+    [0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
+    """
+    schema = Schema.from_text(SCHEMA)
+    return _pair(neighbours, Workload.of(schema, levels=["group"], sets=[["COUNT"]]))
+
+
+def _pair(neighbours: Neighbours, workload: Workload) -> Pair:
+    first, second = (_count(workload, side) for side in _SIDES[neighbours])
+    return Pair(first=first, second=second)
+
+
+def _count(workload: Workload, households: tuple[list[int], ...]) -> Counter:
+    counter = Counter(workload)
+    counter.add(
+        Encoded(
+            schema=workload.schema,
+            group=np.zeros((len(households), 0), np.uint8),
+            individual=np.array([[sex] for home in households for sex in home], np.uint8),
+            offsets=np.cumsum([0, *map(len, households)], dtype=np.int64),
+        )
+    )
+    return counter
 
 
 class Subject(Protocol):
@@ -65,104 +159,91 @@ class Subject(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Toy:
+class Toy:
     """Something bought from a curator of the tiny pair."""
 
     pair: Pair
     guarantee: Guarantee
+    ceiling: Ceiling
+    buy: Callable[[Pair, Curator], float]
+    """Spends the whole budget; returns how much likelier what was bought is for the second."""
+    clues: tuple[str, ...] = ("likelihood",)
 
     @property
     def schema(self) -> Schema:
         """See `Subject`."""
         return self.pair.workload.schema
 
-    @property
-    def clues(self) -> tuple[str, ...]:
-        """See `Subject`."""
-        return _LIKELIHOOD
-
-    def gate(self, ledger: Path, *, second: bool) -> Curator:
-        """A curator of one of the two."""
-        data = self.pair.second if second else self.pair.first
-        return Curator(data, guarantee=self.guarantee, ledger=ledger)
-
-
-class Measure(_Toy):
-    """One marginal, bought with all of the budget."""
-
-    @property
-    def ceiling(self) -> Ceiling:
-        """See `Subject`."""
-        promised = self.guarantee
-        sigma = self.pair.distance / math.sqrt(2 * promised.rho)
-        return Ceiling(selected=0.0, sigma=sigma, accounting=promised.accounting)
-
     def run(self, ledger: Path, *, second: bool) -> tuple[float, ...]:
         """See `Subject`."""
-        with self.gate(ledger, second=second) as gate:
-            clue = 0.0
-            for turn in range(_TOO_MANY):
-                if gate.remaining <= gate.guarantee.rho / 2:
-                    break
-                bought = gate.measure([0], rho=gate.remaining, step=f"measure {turn}")
-                clue += _measured(self.pair, bought)
-        return (clue,)
+        data = self.pair.second if second else self.pair.first
+        with Curator(data, guarantee=self.guarantee, ledger=ledger) as gate:
+            return (self.buy(self.pair, gate),)
 
 
-class Select(_Toy):
+def measuring(promised: Guarantee, pair: Pair | None = None) -> Toy:
+    """One marginal, bought with all of the budget."""
+    own = pair or pair_of(promised.neighbours)
+    sigma = own.distance / math.sqrt(2 * promised.rho)
+    ceiling = Ceiling(selected=0.0, sigma=sigma, accounting=promised.accounting)
+    return Toy(pair=own, guarantee=promised, ceiling=ceiling, buy=_measure)
+
+
+def _measure(pair: Pair, gate: Curator) -> float:
+    clue = 0.0
+    for turn in range(_TOO_MANY):
+        if gate.remaining <= gate.guarantee.rho / 2:
+            break
+        bought = gate.measure([0], rho=gate.remaining, step=f"measure {turn}")
+        clue += _measured(pair, bought)
+    return clue
+
+
+def selecting(promised: Guarantee) -> Toy:
     """One selection among all cells, bought with all of the budget.
 
     The estimates put the cells that differ far ahead and level with each other.
     """
-
-    @property
-    def ceiling(self) -> Ceiling:
-        """See `Subject`."""
-        return Ceiling(selected=1.0)
-
-    def run(self, ledger: Path, *, second: bool) -> tuple[float, ...]:
-        """See `Subject`."""
-        estimates = _level(self.pair, _middle(self.pair))
-        with self.gate(ledger, second=second) as gate:
-            chosen = gate.select_query(estimates, rho=gate.remaining, step="select")
-            return (_selected(self.pair, gate, estimates, chosen),)
+    pair = pair_of(promised.neighbours)
+    return Toy(pair=pair, guarantee=promised, ceiling=Ceiling(selected=1.0), buy=_select)
 
 
-class Rounds(_Toy):
+def _select(pair: Pair, gate: Curator) -> float:
+    estimates = _level(pair, _middle(pair))
+    chosen = gate.select_query(estimates, rho=gate.remaining, step="select")
+    return _selected(pair, gate, estimates, chosen)
+
+
+def adapting(promised: Guarantee) -> Toy:
     """A small adaptive run: select a cell, measure its marginal, correct the estimates, repeat.
 
     The estimates follow what was released, with the cells that differ kept ahead.
     """
+    pair = pair_of(promised.neighbours)
+    select, measure = ALPHA**2 / 8, (1 - ALPHA) ** 2 / 2
+    selected = select / (select + measure)
+    a_round = promised.rho * (1 - selected) / ROUNDS
+    ceiling = Ceiling(selected=selected, sigma=pair.distance / math.sqrt(2 * a_round))
+    return Toy(pair=pair, guarantee=promised, ceiling=ceiling, buy=_adapt)
 
-    @property
-    def ceiling(self) -> Ceiling:
-        """See `Subject`."""
-        select, measure = ALPHA**2 / 8, (1 - ALPHA) ** 2 / 2
-        selected = select / (select + measure)
-        a_round = self.guarantee.rho * (1 - selected) / ROUNDS
-        return Ceiling(selected=selected, sigma=self.pair.distance / math.sqrt(2 * a_round))
 
-    def run(self, ledger: Path, *, second: bool) -> tuple[float, ...]:
-        """See `Subject`."""
-        workload = self.pair.workload
-        estimates = _middle(self.pair)
-        clue = 0.0
-        with self.gate(ledger, second=second) as gate:
-            shares = round_shares(gate.guarantee.rho, rounds=ROUNDS, alpha=ALPHA)
-            for turn in range(_TOO_MANY * ROUNDS):
-                if gate.remaining < shares.select + shares.measure:
-                    break
-                # select
-                offered = _level(self.pair, estimates)
-                chosen = gate.select_query(offered, rho=shares.select, step=f"select {turn}")
-                clue += _selected(self.pair, gate, offered, chosen)
-                # measure
-                marginal = workload.marginal_of(chosen)
-                bought = gate.measure([marginal], rho=shares.measure, step=f"measure {turn}")
-                clue += _measured(self.pair, bought)
-                # correct
-                estimates[_cells(self.pair, marginal)] = bought.values
-        return (clue,)
+def _adapt(pair: Pair, gate: Curator) -> float:
+    estimates, clue = _middle(pair), 0.0
+    shares = round_shares(gate.guarantee.rho, rounds=ROUNDS, alpha=ALPHA)
+    for turn in range(_TOO_MANY * ROUNDS):
+        if gate.remaining < shares.select + shares.measure:
+            break
+        # select
+        offered = _level(pair, estimates)
+        chosen = gate.select_query(offered, rho=shares.select, step=f"select {turn}")
+        clue += _selected(pair, gate, offered, chosen)
+        # measure
+        marginal = pair.workload.marginal_of(chosen)
+        bought = gate.measure([marginal], rho=shares.measure, step=f"measure {turn}")
+        clue += _measured(pair, bought)
+        # correct
+        estimates[_cells(pair, marginal)] = bought.values
+    return clue
 
 
 def _middle(pair: Pair) -> Floats:
@@ -191,9 +272,8 @@ def _measured(pair: Pair, bought: Measurement) -> float:
     """How much likelier noisy counts are for the second neighbour, as a logarithm."""
     (marginal,) = bought.marginals
     cells = _cells(pair, marginal)
-    far = (bought.values - pair.first.counts[cells]).astype(np.float64) ** 2
-    near = (bought.values - pair.second.counts[cells]).astype(np.float64) ** 2
-    return float((far - near).sum()) / (2 * bought.sigma**2)
+    first, second = pair.first.counts[cells], pair.second.counts[cells]
+    return gaussian_ratio(bought.values, first, second, bought.sigma)
 
 
 def _selected(pair: Pair, gate: Curator, estimates: Floats, chosen: int) -> float:
@@ -222,20 +302,16 @@ class Kind:
     """The arithmetic that covers it; the first is what it has by default."""
 
 
-def _toy(
-    subject: Callable[..., Subject], pair: Callable[[Neighbours], Pair] = pair_of
-) -> Callable[[Guarantee], Subject]:
-    return lambda promised: subject(pair=pair(promised.neighbours), guarantee=promised)
-
-
+_TIGHT_FIRST = (Accounting.GAUSSIAN, Accounting.ZCDP)
 SUBJECTS: Mapping[str, Kind] = {
-    "default": Kind(build=default_run, accountings=(Accounting.GAUSSIAN, Accounting.ZCDP)),
-    "dropped": Kind(build=dropped_run, accountings=(Accounting.GAUSSIAN, Accounting.ZCDP)),
-    "measure": Kind(build=_toy(Measure), accountings=(Accounting.ZCDP, Accounting.GAUSSIAN)),
+    "default": Kind(build=default_run, accountings=_TIGHT_FIRST),
+    "dropped": Kind(build=dropped_run, accountings=_TIGHT_FIRST),
+    "measure": Kind(build=measuring, accountings=_TIGHT_FIRST[::-1]),
     "sizes": Kind(
-        build=_toy(Measure, sizes_of), accountings=(Accounting.GAUSSIAN, Accounting.ZCDP)
+        build=lambda promised: measuring(promised, sizes_of(promised.neighbours)),
+        accountings=_TIGHT_FIRST,
     ),
-    "select": Kind(build=_toy(Select), accountings=(Accounting.ZCDP,)),
-    "run": Kind(build=_toy(Rounds), accountings=(Accounting.ZCDP,)),
+    "select": Kind(build=selecting, accountings=(Accounting.ZCDP,)),
+    "run": Kind(build=adapting, accountings=(Accounting.ZCDP,)),
 }
 """By the name that `kinfolk audit --what` knows them by."""

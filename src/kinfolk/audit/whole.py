@@ -10,15 +10,14 @@ the release says should be drawn.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kinfolk.audit.released import Places, answers_of, log_ratio
-from kinfolk.audit.search import Sight, Worst, worst_pair
+from kinfolk.audit.search import Places, Sight, Worst, answers_of, log_ratio, worst_pair
 from kinfolk.audit.town import OVERSIZE, Home, tables_of, town_schema, townspeople
 from kinfolk.audit.tradeoff import Ceiling
 from kinfolk.data.encode import encode
@@ -50,30 +49,16 @@ class Whole:
     tables: tuple[Tables, Tables]
     """The two towns."""
     answers: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
-    """Their exact answers, see `released.answers_of`."""
+    """Their exact answers, see `search.answers_of`."""
     places: Places
-    sigma: float
-    """The least noise of any purchase, in its own counts."""
-
-    @property
-    def schema(self) -> Schema:
-        """See `Subject`."""
-        return town_schema()
-
-    @property
-    def clues(self) -> tuple[str, ...]:
-        """See `Subject`."""
-        return ("likelihood", "rows")
-
-    @property
-    def ceiling(self) -> Ceiling:
-        """See `Subject`."""
-        return Ceiling(selected=0.0, sigma=self.sigma, accounting=self.guarantee.accounting)
+    ceiling: Ceiling
+    schema: Schema = field(default_factory=town_schema)
+    clues: tuple[str, ...] = ("likelihood", "rows")
 
     def run(self, ledger: Path, *, second: bool) -> tuple[float, ...]:
         """See `Subject`."""
         fitted = fit(
-            town_schema(),
+            self.schema,
             self.tables[second],
             guarantee=self.guarantee,
             method=METHOD,
@@ -144,13 +129,14 @@ def _whole(guarantee: Guarantee, pair: Worst, view: PublicView, steps: Sequence[
         counter.add(encode(town_schema(), tables))
         answers.append(answers_of(counter))
     noises = [step.purchase.mechanism for step in steps]
+    sigma = min(noise.sigma for noise in noises if isinstance(noise, Gaussian))
     return Whole(
         guarantee=guarantee,
         pair=pair,
         tables=(towns[0], towns[1]),
         answers=(answers[0], answers[1]),
         places=Places(view.workload),
-        sigma=min(noise.sigma for noise in noises if isinstance(noise, Gaussian)),
+        ceiling=Ceiling(selected=0.0, sigma=sigma, accounting=guarantee.accounting),
     )
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from kinfolk.cli.census import CENSUS, read_census
 from kinfolk.cli.console import PATH, progress, say, tell
 from kinfolk.cli.progress import INTO_FOLDER, options
 from kinfolk.errors import KinfolkError
+
+if TYPE_CHECKING:
+    from kinfolk.data.sources import SourceTables
 
 INIT = """Draft a schema from two tables.
 
@@ -47,6 +49,30 @@ Example:
 """
 
 TARGETS = ("acs", "acs-red", "acs-rel")
+
+CENSUS = (
+    click.option("--ipums", type=click.Path(path_type=Path), help="An IPUMS USA extract."),
+    click.option(
+        "--ddi", type=click.Path(path_type=Path), help="The extract's DDI codebook (.xml)."
+    ),
+    click.option(
+        "--pums",
+        nargs=2,
+        type=click.Path(path_type=Path),
+        metavar="HOUSING PERSONS",
+        help="The Census Bureau's two PUMS files.",
+    ),
+    click.option(
+        "--crosswalk",
+        help="PUMS files name no county: 'ny-2010', or a CSV with columns PUMA and COUNTYFIP.",
+    ),
+    click.option(
+        "--group-quarters",
+        is_flag=True,
+        help="Keep group quarters as one-person households, as the paper seems to.",
+    ),
+)
+"""What a command that reads an extract can be told."""
 
 
 @click.command(help=INIT, short_help="Draft a schema from two tables.")
@@ -86,6 +112,27 @@ def init(
     say(f"Next: edit it, then run `kinfolk validate {output} {households} {persons}`.")
 
 
+def read_census(
+    target: str,
+    *,
+    ipums: Path | None,
+    ddi: Path | None,
+    pums: tuple[Path, Path] | None,
+    crosswalk: str | None,
+    group_quarters: bool,
+) -> SourceTables:
+    """Read an IPUMS extract or the two PUMS files, whichever is given."""
+    from kinfolk.data.sources import read_ipums, read_pums
+
+    if ipums is not None and not pums:
+        return read_ipums(ipums, ddi=ddi, target=target, group_quarters=group_quarters)
+    if pums and ipums is None:
+        return read_pums(
+            *pums, target=target, county_crosswalk=crosswalk, group_quarters=group_quarters
+        )
+    raise KinfolkError("give either --ipums FILE or --pums HOUSING PERSONS.")
+
+
 @click.command(help=PREPARE, short_help="Read IPUMS or Census PUMS extracts.")
 @click.argument("target", type=click.Choice(TARGETS))
 @options(*CENSUS)
@@ -113,7 +160,7 @@ def prepare(target: str, output: Path, **extract: Any) -> None:
 @INTO_FOLDER
 def simulate_command(name: str, groups: int, seed: int, output: Path) -> None:
     """See SIMULATE."""
-    from kinfolk.data.simulate import write_simulation
+    from kinfolk.experiments.simulate import write_simulation
 
     with progress(f"Simulating {groups:,} groups", groups) as bar:
         written = write_simulation(

@@ -5,21 +5,21 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kinfolk.cli.census import CENSUS, read_census
 from kinfolk.cli.console import err, progress, say, table, tell
+from kinfolk.cli.prepare import CENSUS, read_census
 from kinfolk.cli.progress import EVERY, given, options
 from kinfolk.errors import KinfolkError
 
 if TYPE_CHECKING:
-    from kinfolk.reproduce import Dataset, Experiment, Grid
-    from kinfolk.reproduce.records import Records
-    from kinfolk.reproduce.running import Standing
+    from kinfolk.experiments.grid import Grid
+    from kinfolk.experiments.records import Records
+    from kinfolk.experiments.run import Dataset, Standing
 
 HELP = """Run the paper's experiments again. NOT PRIVATE.
 
@@ -85,14 +85,14 @@ def reproduce_command(
 ) -> None:
     """See HELP."""
     # Imported here because it brings the compiled counting along, which other commands do without.
-    from kinfolk.reproduce import experiment_named, grid_for, reproduce, write_results
-    from kinfolk.reproduce.output import data_line
-    from kinfolk.reproduce.records import Records
+    from kinfolk.experiments.figures import data_line, write_results
+    from kinfolk.experiments.grid import experiment_named, grid_for
+    from kinfolk.experiments.records import Records
+    from kinfolk.experiments.run import reproduce, settings_of
 
-    chosen = experiment_named(experiment)
     effort = {name: told.pop(name) for name in ("seeds", "components", "gen_components")}
     grid = grid_for(
-        chosen,
+        experiment_named(experiment),
         quick=quick,
         methods=methods,
         rounds=rounds,
@@ -102,8 +102,8 @@ def reproduce_command(
     if quick:
         tell(reduced_text(grid))
     folder = output or Path(f"reproduce-{experiment}{'-quick' if quick else ''}")
-    data = _read(chosen, grid, groups=groups, **told)
-    records = Records.open(folder, grid, data)
+    data = _read(grid, groups=groups, **told)
+    records = Records.open(folder, settings_of(grid, data))
     tell(data_line(records.settings))
     try:
         with _progress() as show:
@@ -148,7 +148,6 @@ def _listed(values: tuple[float, ...]) -> str:
 
 
 def _read(
-    experiment: Experiment,
     grid: Grid,
     *,
     groups: int | None,
@@ -159,9 +158,9 @@ def _read(
 ) -> Dataset:
     """The user's data, counted; or simulated data where there is none."""
     from kinfolk.data.sources import TARGETS
-    from kinfolk.reproduce import encoded_dataset, simulated_dataset
+    from kinfolk.experiments.run import Dataset, simulated_dataset
 
-    name, schema = experiment.name, grid.schema
+    experiment, schema = grid.experiment, grid.schema
     sources = [option for option in (ipums, pums, tables) if option]
     if len(sources) > 1:
         raise KinfolkError("give one of --ipums, --pums and --tables.")
@@ -169,49 +168,39 @@ def _read(
         raise KinfolkError("--groups is for simulated data. Leave it out: all groups are used.")
     if not sources:
         tell("Simulating and counting.")
-        return simulated_dataset(
-            experiment, schema, groups=experiment.groups if groups is None else groups
-        )
+        number = experiment.groups if groups is None else groups
+        return simulated_dataset(experiment, schema, groups=number)
     tell("Reading and counting.")
+    source = " and ".join(path.name for path in tables or pums or ())
     if tables:
         named = dict(zip(schema.table_names, tables, strict=True))
-        words = " and ".join(path.name for path in tables)
-        return encoded_dataset(experiment, schema, named, source=words)
-    if name not in TARGETS:
+        return Dataset.of(experiment, schema, [named], source=source)
+    if experiment.name not in TARGETS:
         raise KinfolkError(
-            f"{name} is not made from a census extract. Give two tables with --tables, or nothing."
+            f"{experiment.name} is not made from a census extract. "
+            "Give two tables with --tables, or nothing."
         )
-    read = read_census(name, ipums=ipums, pums=pums, **extract)
-    words = " and ".join(path.name for path in pums or ())
-    source = f"IPUMS extract {ipums.name}" if ipums is not None else f"PUMS files {words}"
+    read = read_census(experiment.name, ipums=ipums, pums=pums, **extract)
+    source = f"IPUMS extract {ipums.name}" if ipums is not None else f"PUMS files {source}"
     for note in read.notes:
         tell(f"Note: {note}")
-    return encoded_dataset(experiment, schema, read.tables, source=source)
+    return Dataset.of(experiment, schema, [read.tables], source=source)
 
 
 @contextmanager
 def _progress() -> Iterator[Callable[[Standing], None]]:
     """A bar with the time left, guessed from the runs so far; in a log, a line now and then."""
-    if not err.is_terminal:
-        said = time.monotonic()
-
-        def line(standing: Standing) -> None:
-            nonlocal said
-            if time.monotonic() - said >= EVERY:
-                said = time.monotonic()
-                tell(_words(standing))
-
-        yield line
-        return
-    with progress("Running", None) as bar:
+    said = time.monotonic()
+    with progress("Running", None) if err.is_terminal else nullcontext() as bar:
 
         def show(standing: Standing) -> None:
-            bar.update(
-                bar.task_ids[0],
-                description=_words(standing),
-                completed=standing.done,
-                total=standing.total,
-            )
+            nonlocal said
+            words, done, total = _words(standing), standing.done, standing.total
+            if bar is not None:
+                bar.update(bar.task_ids[0], description=words, completed=done, total=total)
+            elif time.monotonic() - said >= EVERY:
+                said = time.monotonic()
+                tell(words)
 
         yield show
 
@@ -219,7 +208,7 @@ def _progress() -> Iterator[Callable[[Standing], None]]:
 def _words(standing: Standing) -> str:
     """Where the runs are.
 
-    >>> from kinfolk.reproduce.running import Standing
+    >>> from kinfolk.experiments.run import Standing
     >>> _words(Standing(done=3, total=60, seconds_left=400.0))
     '3 of 60 runs, about 7 minutes left'
     """
@@ -234,8 +223,8 @@ def _words(standing: Standing) -> str:
 
 def _show(records: Records) -> None:
     """Print the errors at the best T."""
-    from kinfolk.reproduce.experiments import VARIANTS
-    from kinfolk.reproduce.summary import BEST, summarise
+    from kinfolk.experiments.figures import BEST, summarise
+    from kinfolk.experiments.grid import VARIANTS
 
     rows = [
         [

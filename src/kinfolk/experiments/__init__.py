@@ -1,0 +1,1 @@
+"""Experiments on true answers, and the data that is made up for them. Everything is NOT PRIVATE."""

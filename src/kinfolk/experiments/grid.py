@@ -1,0 +1,264 @@
+"""What is run: the paper's four experiments, and all runs of one of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, field, replace
+from typing import Any
+
+from kinfolk.datasets import load_schema
+from kinfolk.errors import KinfolkError
+from kinfolk.methods.method import Method
+from kinfolk.methods.registry import method_named
+from kinfolk.models.universe import Universe
+from kinfolk.privacy.accounting import Accounting
+from kinfolk.schema import Schema
+
+EPSILONS = (0.125, 0.25, 0.5, 1.0)
+"""The privacy budgets of all figures."""
+SEEDS = 5
+"""Runs that a point is the average of."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variant:
+    """A method as it appears in tables and figures."""
+
+    label: str
+    method: str
+    """What the registry calls it."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """What makes it this variant of the method."""
+
+
+VARIANTS: Mapping[str, Variant] = {
+    "hpd-fixed": Variant(label="HPD-Fixed", method="hpd-fixed"),
+    "mwem": Variant(label="MWEM", method="mwem"),
+    "pep": Variant(label="PEP", method="pep"),
+    "hpd-gen": Variant(label="HPD-Gen, fixed noise", method="hpd-gen", settings={"noise": "fixed"}),
+    "hpd-gen-resampled": Variant(
+        label="HPD-Gen, resampled noise", method="hpd-gen", settings={"noise": "resampled"}
+    ),
+}
+"""Every line that a figure can have."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effort:
+    """How much is run."""
+
+    rounds: Mapping[str, tuple[int, ...]]
+    """The numbers of rounds T that are tried, for each variant."""
+    epsilons: tuple[float, ...] = EPSILONS
+    seeds: int = SEEDS
+    components: int = 1000
+    """K of HPD-Fixed."""
+    gen_components: int = 1000
+    """K of HPD-Gen."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """One of the paper's datasets with what was run on it.
+
+    >>> experiment_named("acs-red").paper.rounds["mwem"]
+    (100, 200, 300, 400, 500, 750, 1000)
+    """
+
+    name: str
+    """Also the name of the schema, and of the simulator."""
+    title: str
+    """What the paper calls the data."""
+    groups: int
+    """How many groups are simulated where there is no data."""
+    paper: Effort
+    """As in the paper; PEP, which it names but does not run, has the rounds of the mixtures."""
+    quick: Effort
+    """About ten minutes on two cores."""
+    queries: Mapping[str, tuple[str, ...] | None] = field(default_factory=lambda: {"all": None})
+    """Sets of queries by name: the levels that are asked; None for all of the schema."""
+
+
+def _quick(components: int, **rounds: tuple[int, ...]) -> Effort:
+    """Two epsilons, two seeds and a small K."""
+    return Effort(
+        rounds={name.replace("_", "-"): several for name, several in rounds.items()},
+        epsilons=(0.25, 1.0),
+        seeds=2,
+        components=components,
+        gen_components=components,
+    )
+
+
+# Hundreds of thousands of queries are beyond the reach of MWEM and PEP.
+_LARGE = Effort(
+    rounds=dict.fromkeys(("hpd-fixed", "hpd-gen", "hpd-gen-resampled"), (100, 200, 300, 400, 500))
+)
+_EXPERIMENTS = (
+    Experiment(
+        name="acs-red",
+        title="ACS (red.) NY-19",
+        # The paper does not say. Of 87,453 simulated households, so many have up to 3 people.
+        groups=71_443,
+        paper=Effort(
+            rounds={
+                **dict.fromkeys(VARIANTS, (50, 75, 100, 125, 150, 200, 250)),
+                "mwem": (100, 200, 300, 400, 500, 750, 1000),
+            }
+        ),
+        quick=Effort(
+            rounds={
+                "hpd-fixed": (50, 100),
+                "mwem": (200, 400),
+                "pep": (50,),
+                "hpd-gen": (75,),
+                "hpd-gen-resampled": (75,),
+            },
+            epsilons=(0.125, 0.5, 1.0),
+            seeds=3,
+            gen_components=100,
+        ),
+    ),
+    Experiment(
+        name="acs",
+        title="ACS NY-19",
+        groups=87_453,
+        paper=_LARGE,
+        quick=_quick(100, hpd_fixed=(50, 100), hpd_gen=(50,), hpd_gen_resampled=(50,)),
+    ),
+    Experiment(
+        name="acs-rel",
+        title="ACS (rel.) NY-19",
+        # Likewise: so many have a head and up to 4 children.
+        groups=79_147,
+        paper=_LARGE,
+        quick=_quick(50, hpd_fixed=(25,), hpd_gen=(25,)),
+        queries={"relation": ("relation",), "all": None},
+    ),
+    Experiment(
+        name="afst",
+        title="AFST",
+        groups=20_448,
+        paper=_LARGE,
+        quick=_quick(100, hpd_fixed=(100, 200), hpd_gen=(100,), hpd_gen_resampled=(100,)),
+    ),
+)
+EXPERIMENTS: Mapping[str, Experiment] = {one.name: one for one in _EXPERIMENTS}
+"""The paper's four datasets."""
+
+
+def experiment_named(name: str) -> Experiment:
+    """The experiment of that name."""
+    if name not in EXPERIMENTS:
+        raise KinfolkError(
+            f"no experiment is called {name!r}. There are: {', '.join(EXPERIMENTS)}."
+        )
+    return EXPERIMENTS[name]
+
+
+@dataclass(frozen=True, order=True)
+class Run:
+    """What tells one run from another."""
+
+    queries: str
+    """The set of queries, by its name in the experiment."""
+    method: str
+    """The variant of a method."""
+    epsilon: float
+    rounds: int
+    seed: int
+
+    @property
+    def randomness(self) -> int:
+        """The seed of its noise, of its own: no two runs of an experiment share their luck.
+
+        >>> Run("all", "mwem", 1.0, 100, 1).randomness == Run("all", "pep", 1.0, 100, 1).randomness
+        False
+        """
+        digest = hashlib.sha256(repr(astuple(self)).encode()).digest()
+        return int.from_bytes(digest[:7], "big")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grid:
+    """Methods by epsilon by T by seed, on each set of queries."""
+
+    experiment: Experiment
+    effort: Effort
+    accounting: Accounting = Accounting.PAPER
+    max_iterations: int = 100
+    """Steps after a measurement, at most, of all methods."""
+
+    @property
+    def schema(self) -> Schema:
+        """The schema of the experiment's data."""
+        return load_schema(self.experiment.name)
+
+    def runs(self) -> Iterator[Run]:
+        """Every run; the first seed of all comes first, so that an early look shows all of it."""
+        for seed in range(1, self.effort.seeds + 1):
+            for queries in self.experiment.queries:
+                for name, several in self.effort.rounds.items():
+                    for rounds in several:
+                        for epsilon in self.effort.epsilons:
+                            yield Run(queries, name, float(epsilon), rounds, seed)
+
+    def method(self, run: Run) -> Method:
+        """The method of a run, with its settings."""
+        return method_named(
+            VARIANTS[run.method].method, rounds=run.rounds, **self.settings(run.method)
+        )
+
+    def settings(self, name: str) -> dict[str, Any]:
+        """What a variant is told beside the number of rounds; all else has the paper's values."""
+        variant, effort = VARIANTS[name], self.effort
+        told = {**variant.settings, "max_iterations": self.max_iterations}
+        if variant.method == "hpd-fixed":
+            told["components"] = effort.components
+        elif variant.method == "hpd-gen":
+            told["components"] = effort.gen_components
+        return told
+
+
+def grid_for(
+    experiment: Experiment,
+    *,
+    quick: bool = False,
+    methods: Sequence[str] = (),
+    rounds: Sequence[int] = (),
+    accounting: str = "paper",
+    **effort: Any,
+) -> Grid:
+    """The paper's runs, or a quick version of them; and whatever else is asked for.
+
+    `methods` chooses some, `rounds` gives all of these other numbers of rounds, and `effort` may
+    replace `epsilons`, `seeds`, `components` and `gen_components`. What cannot be run is refused
+    here, before anything is counted.
+
+    >>> grid = grid_for(experiment_named("acs-red"), methods=["mwem"], rounds=[50], seeds=2)
+    >>> len(list(grid.runs()))
+    8
+    """
+    base = experiment.quick if quick else experiment.paper
+    chosen = tuple(dict.fromkeys(methods)) or tuple(base.rounds)
+    for name in chosen:
+        if name not in VARIANTS:
+            raise KinfolkError(f"no method is called {name!r}. There are: {', '.join(VARIANTS)}.")
+    # A method that the experiment does not have, chosen all the same, runs as long as HPD-Fixed.
+    table: Mapping[str, tuple[int, ...]] = {
+        name: tuple(dict.fromkeys(rounds)) or base.rounds.get(name, base.rounds["hpd-fixed"])
+        for name in chosen
+    }
+    told = replace(base, rounds=table, **effort)
+    if told.seeds < 1 or not told.epsilons or min(told.epsilons) <= 0:
+        raise KinfolkError(
+            f"seeds is {told.seeds} and epsilon {', '.join(map(str, told.epsilons))}. "
+            "Use at least one of each, and positive numbers."
+        )
+    grid = Grid(experiment=experiment, effort=told, accounting=Accounting.parse(accounting))
+    if any(VARIANTS[name].method in ("mwem", "pep") for name in chosen):
+        Universe.of(grid.schema)
+    for run in grid.runs():
+        grid.method(run)
+    return grid

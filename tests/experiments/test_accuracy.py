@@ -1,0 +1,58 @@
+"""The accuracy bench, small: what is run, kept, not run again, and written."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from kinfolk.datasets import load_schema
+from kinfolk.experiments import accuracy
+from kinfolk.experiments.accuracy import Data, Run, measure_accuracy, plain, runs
+from kinfolk.experiments.simulate import simulate_tables
+
+
+def tiny() -> Data:
+    return Data.of(plain(load_schema("acs-red")), simulate_tables("acs-red", groups=200, seed=1))
+
+
+def test_a_run_is_kept_and_not_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(accuracy, "EPSILONS", (0.5, 1.0))
+    monkeypatch.setattr(accuracy, "ROUNDS", (1, 2))
+    told = {"seeds": 1, "components": 3, "only": "paper"}
+    measure_accuracy({"tiny": tiny}, tmp_path, **told)
+    said = capsys.readouterr().out.splitlines()
+    assert len(said) == 4
+    assert said[0].startswith("tiny paper person 1.0 1 1 seconds ")
+    before = (tmp_path / "runs.csv").read_text(encoding="utf-8")
+    assert before.count("NOT PRIVATE: true errors") == 4
+    page = (tmp_path / "index.md").read_text(encoding="utf-8")
+    assert "## Tiny" in page
+    assert page.count("| paper | person | 0.5 |") == 2
+    assert "NOT PRIVATE" in (tmp_path / "tiny.svg").read_text(encoding="utf-8")
+
+    # Cut off in the middle of a line: that run is done again, with the same errors.
+    (tmp_path / "runs.csv").write_text(before[:-9], encoding="utf-8")
+    measure_accuracy({"tiny": tiny}, tmp_path, **told)
+    assert len(capsys.readouterr().out.splitlines()) == 1
+    after = (tmp_path / "runs.csv").read_text(encoding="utf-8")
+    assert [line.split()[1:] for line in after.splitlines()] == [
+        line.split()[1:] for line in before.splitlines()
+    ]
+    assert (tmp_path / "index.md").read_text(encoding="utf-8") == page
+
+
+def test_every_method_and_unit_is_run_with_every_seed() -> None:
+    every = list(runs(["atlanta", "atlanta derived"], 2))
+    assert len(every) == len(set(every)) == 2 * (1 + 4 * (3 + 3) + 4)
+    assert every[0] == Run("atlanta", "no noise", "none", math.inf, 0, 1)
+    # A bench that is stopped is balanced: the second seed comes after all of the first.
+    assert [run.seed for run in every] == sorted(run.seed for run in every)
+
+
+def test_nothing_is_taken_as_derived() -> None:
+    schema = load_schema("acs-red")
+    assert not any(one.derived for one in plain(schema).group_attributes.values())
