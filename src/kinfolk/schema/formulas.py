@@ -15,12 +15,14 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NoReturn, TypeAlias
 
 import numpy as np
 
 from kinfolk.errors import Problem, SchemaError
 from kinfolk.schema.attributes import Attribute, Categorical, Numeric, Value, shown
+from kinfolk.schema.cells import Cells, cells_of
 from kinfolk.schema.conditions import (
     Condition,
     Nobody,
@@ -151,6 +153,11 @@ class Formula:
         """The attributes that it depends on."""
         own = (self.ref,) if self.ref is not None else ()
         return tuple(dict.fromkeys((*own, *(refs(self.condition) if self.condition else ()))))
+
+    @cached_property
+    def cells(self) -> Cells | None:
+        """For which cells of codes people surely count, and for which they may; None for all."""
+        return None if self.condition is None else cells_of(self.condition, self.schema)
 
     def compute(self, values: GroupValues, target: Attribute) -> Column:
         """The column of an attribute, (groups,): codes if it lists its values, numbers if not.
