@@ -120,6 +120,21 @@ def test_a_tail_that_was_cut_off_shows(path: Path, guarantee: Guarantee) -> None
         read_account(path)
 
 
+def test_an_empty_companion_is_none(path: Path, guarantee: Guarantee) -> None:
+    """As after a kill when the ledger had just begun, and never once something is spent."""
+    lines = _filled(path, guarantee)
+    Head.beside(path).write_bytes(b"")
+    with pytest.raises(KinfolkError, match=r"no companion ledger.jsonl.head"):
+        read_account(path)
+    path.write_bytes(lines[0])
+    assert read_account(path).spent == 0
+    with Ledger(path, guarantee) as ledger:
+        # There before anything else is: a kill after the next line finds it.
+        assert Head.read(path) is not None
+        spent = ledger.debit("a", Gaussian.for_rho(guarantee.rho / 3, squared_sensitivity=2)).rho
+    assert read_account(path).spent == spent
+
+
 def test_a_companion_may_lag_behind(path: Path, guarantee: Guarantee) -> None:
     """As after a crash between a line and its record."""
     with Ledger(path, guarantee) as ledger:

@@ -117,6 +117,10 @@ class Head:
             content = cls.beside(path).read_bytes()
         except FileNotFoundError:
             return None
+        if not content:
+            # A run that was killed when it had just begun the file. Where more than the first line
+            # of the chain stands, that is refused like a companion that is not there.
+            return None
         match = re.fullmatch(rb"([0-9]{12}) ([0-9a-f]{64})\n", content)
         if match is None:
             raise KinfolkError(

@@ -126,7 +126,10 @@ class Ledger:
             # Where the companion lags behind, as after a crash, it catches up with the next line.
             self._lines, self._last, self._end = len(chain.checks), chain.last, len(chain.whole)
             self._file = os.open(path, os.O_RDWR)
-            self._head = os.open(Head.beside(path), os.O_RDWR | os.O_CREAT, 0o600)
+            if Head.read(path) is None:
+                # The run that began the file was killed before its companion was there.
+                write_whole(Head.beside(path), self.head.content, mode=0o600, durable=True)
+            self._head = os.open(Head.beside(path), os.O_RDWR)
         except BaseException:
             self._lock.drop()
             raise
