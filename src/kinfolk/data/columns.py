@@ -198,6 +198,17 @@ def value_of(cell: object, kind: str) -> Value | None:
     return cell if isinstance(cell, str | bool) else None
 
 
+def column_numbers(column: pa.ChunkedArray) -> npt.NDArray[np.float64]:
+    """The numbers of a column that holds nothing else, (rows,); a blank is NaN.
+
+    >>> column_numbers(pa.chunked_array([["1.5", None, "-9"]])).tolist()
+    [1.5, nan, -9.0]
+    """
+    cells, positions = distinct(column)
+    numbers, _ = _as_floats(cells)
+    return np.append(numbers, np.nan)[positions]
+
+
 def number_codes(numbers: npt.NDArray[np.float64], attribute: Numeric) -> Codes:
     """The code of every number that the attribute has one for; blank where it is no number.
 

@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kinfolk.data.clean import apply_size_and_role_limits
-from kinfolk.data.columns import Codes, encode_column, join_truncated, written
-from kinfolk.data.encoded import CodeArray, Encoded, code_type, storage_types
+from kinfolk.data.clean import Members, apply_size_and_role_limits
+from kinfolk.data.columns import Codes, column_numbers, encode_column, join_truncated, written
+from kinfolk.data.encoded import CodeArray, Encoded, Numbers, code_type, storage_types
 from kinfolk.data.linking import Links, link_tables
+from kinfolk.data.shapes import numerics
 from kinfolk.data.tables import Source, TableLike, UnreadableError, read_source
 from kinfolk.errors import DataError, KinfolkError, Problem, private, redacting
 from kinfolk.schema import Attribute, Schema
@@ -20,10 +21,13 @@ from kinfolk.schema.findings import closest
 HEADING = "the tables do not fit the schema"
 
 
-def encode(schema: Schema, tables: Mapping[str, TableLike]) -> Encoded:
+def encode(
+    schema: Schema, tables: Mapping[str, TableLike], *, keep_numbers: bool = False
+) -> Encoded:
     """Encode the tables named by the schema; extra columns and their order do not matter.
 
-    Every check runs before anything is reported, so that one run shows all there is to mend.
+    Every check runs before anything is reported, so that one run shows all there is to mend. The
+    numbers themselves are kept beside their codes only on request.
 
     >>> import pyarrow as pa
     >>> from kinfolk.schema import Schema
@@ -49,7 +53,7 @@ def encode(schema: Schema, tables: Mapping[str, TableLike]) -> Encoded:
         _encode_columns(schema.group_attributes, homes, problems)
         _encode_columns(schema.individual_attributes, people, problems)
         raise DataError(HEADING, problems)
-    return encode_sources(schema, homes, people, problems)
+    return encode_sources(schema, homes, people, problems, keep_numbers=keep_numbers)
 
 
 def _attempt(
@@ -139,6 +143,7 @@ def encode_sources(
     *,
     part: bool = False,
     links: Links | None = None,
+    keep_numbers: bool = False,
 ) -> Encoded:
     """Encode tables that have been read; `problems` holds what reading them found.
 
@@ -162,6 +167,7 @@ def encode_sources(
         individual=_matrix(individual, people.rows, dtype)[members.people],
         offsets=members.offsets,
         role=members.role,
+        numbers=_numbers(schema, homes, people, members) if keep_numbers else None,
         cleaning=members.cleaning,
         types=_types(schema, homes, people),
     )
@@ -186,6 +192,22 @@ def _matrix(columns: list[Codes], rows: int, dtype: type[np.uint8 | np.uint16]) 
     for index, codes in enumerate(columns):
         matrix[:, index] = codes
     return matrix
+
+
+def _numbers(schema: Schema, homes: Source | None, people: Source, members: Members) -> Numbers:
+    """The numbers of everybody who stays."""
+
+    def read(
+        attributes: Mapping[str, Attribute], source: Source, rows: npt.NDArray[np.int64]
+    ) -> dict[str, npt.NDArray[np.float64]]:
+        return {
+            name: column_numbers(source.columns[name])[rows] for name, _ in numerics(attributes)
+        }
+
+    return Numbers(
+        group=read(schema.group_attributes, homes, members.groups) if homes else {},
+        individual=read(schema.individual_attributes, people, members.people),
+    )
 
 
 def _types(

@@ -37,7 +37,7 @@ class Cleaning:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Numbers:
-    """The numbers that codes stand for, where they have been drawn; a blank is NaN."""
+    """The numbers that codes stand for, where they have been drawn or kept; a blank is NaN."""
 
     group: Mapping[str, npt.NDArray[np.float64]]
     """(groups,) of every numeric attribute of the group, by name."""
@@ -63,7 +63,7 @@ class Encoded:
     role: npt.NDArray[np.uint8] | None = None
     """(people,) index into the roles' names, where there are roles."""
     numbers: Numbers | None = None
-    """The numbers themselves, where they have been drawn: synthetic ones."""
+    """The numbers themselves, where they have been drawn (synthetic ones) or kept on request."""
     cleaning: Cleaning = field(default_factory=Cleaning)
     """What was left out on the way."""
     types: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 from kinfolk.data.encoded import Cleaning, Encoded
 from kinfolk.data.tables import TableLike
 from kinfolk.evaluate import distributions, groups
+from kinfolk.evaluate.believable import Believable, believable
 from kinfolk.evaluate.distributions import Distribution, Shown, TwoWay
 from kinfolk.evaluate.groups import Copies, PairTable, Tie
 from kinfolk.evaluate.integrity import Integrity, read_real, read_synthetic
@@ -21,6 +23,7 @@ from kinfolk.evaluate.metrics import (
     Summary,
     by_attribute,
 )
+from kinfolk.evaluate.verdict import Finding, Verdict, verdicts
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
@@ -68,6 +71,47 @@ class Comparison:
     ties: tuple[Tie, ...]
     pairs: tuple[PairTable, ...]
     copies: Copies
+    believable: Believable
+    """Whether the records could be real."""
+
+    @cached_property
+    def verdict(self) -> tuple[Verdict, ...]:
+        """What to make of each topic, the worst first."""
+        return verdicts([*self.believable.findings(), *self._of_groups(), *self._of_shares()])
+
+    def _of_groups(self) -> Iterator[Finding]:
+        """Sizes and roles."""
+        table = self.schema.table_names[0]
+        for what, found in (("size", self.sizes), ("composition", self.compositions)):
+            if found is not None and len(found.labels) > 1:
+                words = f"{100 * found.distance:.1f}% of {table} would have to change their {what}"
+                allowed = max(0.02, 2 * found.chance)
+                yield Finding(topic="sizes and roles", size=found.distance / allowed, words=words)
+        role = self.schema.roles.column if self.schema.roles else None
+        for one in self.two_way:
+            names = [self.shown[position].name for position in (one.rows, one.columns)]
+            if role in names:
+                words = (
+                    f"{names[0]} by {names[1]} is off by {100 * one.distance:.1f}%, a second real "
+                    f"survey by {100 * one.chance:.1f}%"
+                )
+                size = one.distance / max(0.05, 2 * one.chance)
+                yield Finding(topic="sizes and roles", size=size, words=words)
+
+    def _of_shares(self) -> Iterator[Finding]:
+        kind, found, second = f"of {COMMON:.0%} or more ", self.common["all"], self.second_common
+        if not found.queries:
+            kind, found, second = "", self.families["all"], self.second_survey["all"]
+        words = (
+            f"9 of 10 answers {kind}are off by at most {100 * found.p90:.2f} points, "
+            f"{100 * second.p90:.2f} in a second real survey"
+        )
+        yield Finding(topic="shares", size=found.p90 / max(0.01, 2 * second.p90), words=words)
+        most, chance = self.families["all"].max, self.second_survey["all"].max
+        words = f"the worst answer is off by {100 * most:.1f} points"
+        if self.worst:
+            words += f": {self.worst[0].question}"
+        yield Finding(topic="shares", size=most / max(0.05, 2 * chance), words=words)
 
     @property
     def metrics(self) -> dict[str, Any]:
@@ -78,6 +122,10 @@ class Comparison:
             "format": FORMAT,
             "private": False,
             "notice": NOTICE,
+            "believable": {
+                "verdict": [asdict(one) for one in self.verdict],
+                **self.believable.metrics,
+            },
             **families,
             "queries": self.families["all"].queries,
             "common": {name: asdict(summary) for name, summary in self.common.items()},
@@ -153,6 +201,12 @@ def compare(
     sets = answers.sets()
     shown = distributions.shown_attributes(truth)
     ties = groups.ties_of(schema)
+    two_way = distributions.two_way(shown, real=truth, synthetic=made, second=again)
+    pairs = groups.pair_tables(ties, shown, real=truth, synthetic=made, second=again)
+    tell("Looking at the records")
+    looked = believable(
+        real=truth, synthetic=made, shown=shown, two_way=two_way, ties=ties, pairs=pairs
+    )
     return Comparison(
         schema=schema,
         real=(truth.groups, truth.people),
@@ -170,10 +224,11 @@ def compare(
         compositions=distributions.compositions(truth, made),
         shown=shown,
         one_way=distributions.one_way(shown, real=truth, synthetic=made),
-        two_way=distributions.two_way(shown, real=truth, synthetic=made, second=again),
+        two_way=two_way,
         ties=ties,
-        pairs=groups.pair_tables(ties, shown, real=truth, synthetic=made, second=again),
+        pairs=pairs,
         copies=groups.copies(truth, made),
+        believable=looked,
     )
 
 

@@ -40,6 +40,18 @@ class Distribution:
         return distance(np.array(self.real), np.array(self.synthetic))
 
     @property
+    def chance(self) -> float:
+        """About the distance that a second real survey would have.
+
+        >>> round(Distribution(labels=("a", "b"), real=(50, 50), synthetic=(1, 3)).chance, 3)
+        0.056
+        """
+        counts = np.array(self.real)
+        part = counts / max(counts.sum(), 1)
+        spread = np.sqrt(2 * part * (1 - part) / np.pi / max(counts.sum(), 1))
+        return float(np.sqrt(2) * spread.sum() / 2)
+
+    @property
     def shares(self) -> list[tuple[str, float, float]]:
         """Every category with its share of both sides.
 
@@ -199,7 +211,7 @@ def one_way(
     shown: Sequence[Shown], *, real: Encoded, synthetic: Encoded
 ) -> tuple[Distribution, ...]:
     """Every attribute by itself: counts of groups or of people."""
-    found = [_folded(shown, data) for data in (real, synthetic)]
+    found = [folded(shown, data) for data in (real, synthetic)]
     return tuple(
         Distribution(
             labels=attribute.labels,
@@ -217,7 +229,7 @@ def two_way(
 
     A pair of group attributes counts groups; all others count people.
     """
-    sides = [(_folded(shown, data), data.sizes) for data in (real, synthetic, second)]
+    sides = [(folded(shown, data), data.sizes) for data in (real, synthetic, second)]
     tables = []
     for rows, columns in itertools.combinations(range(len(shown)), 2):
         one, other = shown[rows], shown[columns]
@@ -243,6 +255,7 @@ def two_way(
     return tuple(table for table, used in zip(tables, room, strict=True) if used <= CELLS)
 
 
-def _folded(shown: Sequence[Shown], data: Encoded) -> list[Ints]:
+def folded(shown: Sequence[Shown], data: Encoded) -> list[Ints]:
+    """The codes of every attribute as it is shown: one per group or one per person."""
     columns = _columns(data).values()
     return [attribute.fold[codes] for attribute, codes in zip(shown, columns, strict=True)]

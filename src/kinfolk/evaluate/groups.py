@@ -245,7 +245,7 @@ def _share(those: Ints, among: Ints) -> float:
 
 
 def take(data: Encoded, groups: npt.NDArray[np.int64]) -> Encoded:
-    """The groups at these positions, each as often as it is named."""
+    """The groups at these positions, each as often as it is named; codes only."""
     sizes = data.sizes[groups]
     offsets = np.concatenate([[0], np.cumsum(sizes)])
     within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], sizes)
@@ -256,6 +256,7 @@ def take(data: Encoded, groups: npt.NDArray[np.int64]) -> Encoded:
         individual=data.individual[people],
         offsets=offsets,
         role=None if data.role is None else data.role[people],
+        numbers=None,
     )
 
 

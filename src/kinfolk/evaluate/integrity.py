@@ -92,7 +92,7 @@ def find_tables(schema: Schema, directory: Path) -> dict[str, Path]:
 def read_real(schema: Schema, tables: Mapping[str, TableLike]) -> Encoded:
     """The real tables, which must fit the schema."""
     try:
-        return encode(schema, tables)
+        return encode(schema, tables, keep_numbers=True)
     except DataError as error:
         raise DataError(REAL, error.problems) from None
 
@@ -120,7 +120,7 @@ def read_synthetic(schema: Schema, tables: Mapping[str, TableLike]) -> tuple[Enc
     if homes is not None:
         homes, people, links, found = _whole_groups(schema, homes, people, found)
     try:
-        data = encode_sources(schema, homes, people, [], links=links)
+        data = encode_sources(schema, homes, people, [], links=links, keep_numbers=True)
     except DataError as error:
         raise DataError(SYNTHETIC, error.problems) from None
     cleaning = data.cleaning
