@@ -86,8 +86,11 @@ def evaluate_command(
 
 
 def print_errors(found: Evaluation) -> None:
-    """Print the errors of each level, and what was left out."""
+    """Print the verdict, the errors of each level, and what was left out."""
     comparison = found.comparison
+    for verdict in comparison.verdict:
+        say(verdict.line)
+    say()
     rows = [
         [name, f"{one.queries:,}", f"{one.max:.4g}", f"{one.mean:.4g}", f"{one.p95:.4g}"]
         for name, one in comparison.families.items()

@@ -69,12 +69,12 @@ class Figures:
         # The value that a share of the rows does not exceed: one that is really there.
         at = np.searchsorted(reached, np.array(QUANTILES) * total - 1e-9 * total)
         quantiles = values[np.minimum(at, known - 1)]
-        mean = float(weight @ values / total)
+        mean = float((weight * values).sum() / total)
         return cls(
             values=known,
             missing=1 - total / every,
             mean=mean,
-            sd=float(np.sqrt(weight @ (values - mean) ** 2 / total)),
+            sd=float(np.sqrt((weight * (values - mean) ** 2).sum() / total)),
             median=float(quantiles[QUANTILES.index(0.5)]),
             p99=float(quantiles[QUANTILES.index(0.99)]),
             quantiles=tuple(quantiles.tolist()),
@@ -90,7 +90,7 @@ def _gini(values: Floats, weight: Floats) -> float | None:
     if not held[-1] > 0:
         return None
     below = np.concatenate([[0.0], held[:-1]])
-    return float(1 - (weight @ (held + below)) / (held[-1] * weight.sum()))
+    return float(1 - (weight * (held + below)).sum() / (held[-1] * weight.sum()))
 
 
 @dataclass(frozen=True, kw_only=True)

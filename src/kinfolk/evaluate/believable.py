@@ -32,6 +32,9 @@ occur: each of them would be missing by chance once in 22,000 times."""
 PATTERNS = 10
 """How many pairs of attributes are listed with what never occurs among the real."""
 
+ALIKE = 8
+"""How many links are listed with their shares of equals; all are shown within groups."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Pattern:
@@ -80,6 +83,11 @@ class Believable:
             "links": [asdict(one) for one in self.links],
             "totals": [asdict(one) for one in self.totals],
         }
+
+    @property
+    def least_alike(self) -> list[Bond]:
+        """The links whose shares of equals differ most."""
+        return sorted(self.links, key=lambda one: -abs(one.same[0] - one.same[1]))[:ALIKE]
 
     def findings(self) -> list[Finding]:
         """All that there is to say, in words."""

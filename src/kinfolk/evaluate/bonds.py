@@ -191,8 +191,9 @@ def _correlation(one: Floats, other: Floats) -> float:
     1.0
     """
     one, other = one - one.mean(), other - other.mean()
-    scale = np.sqrt((one @ one) * (other @ other))
-    return float(np.clip(one @ other / scale, -1, 1)) if scale else 0.0
+    # Sums of products, not products of vectors: threads would cost more than they save.
+    scale = np.sqrt((one * one).sum() * (other * other).sum())
+    return float(np.clip((one * other).sum() / scale, -1, 1)) if scale else 0.0
 
 
 def _gap(difference: Floats) -> Gap:

@@ -47,7 +47,8 @@ class Evaluation:
             REPORT: self.html(),
         }
         for name, content in contents.items():
-            write_whole(target / name, content)
+            # True figures of the real data: nobody else's to read.
+            write_whole(target / name, content, mode=0o600)
         return {name: target / name for name in contents}
 
     def _repr_html_(self) -> str:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from kinfolk.data.encoded import Encoded
 from kinfolk.evaluate.distributions import Shown, distance
-from kinfolk.schema import Attribute, Numeric, Schema
+from kinfolk.schema import Schema
 
 Ints = npt.NDArray[np.int64]
 
@@ -52,8 +52,6 @@ class PairTable:
     """The distance of a second survey of the same size from the real pairs."""
     same: tuple[float, float]
     """The share of pairs in the same category: real, synthetic."""
-    gap: tuple[float, float] | None
-    """The one's number less the other's on average, from the middles of bins; numbers only."""
 
 
 def ties_of(schema: Schema) -> tuple[Tie, ...]:
@@ -93,11 +91,10 @@ def pair_tables(
     second: Encoded,
 ) -> tuple[PairTable, ...]:
     """Every tie and individual attribute, those that differ most first."""
-    attributes = list(real.schema.individual_attributes.values())
     first = len(shown) - len(real.schema.member_attributes)
     tables = []
     for tie_at, tie in enumerate(ties):
-        for column, attribute in enumerate(attributes):
+        for column in range(len(real.schema.individual_attributes)):
             fold = shown[first + column]
             counts = [pair_counts(data, tie, column, fold) for data in (real, synthetic, second)]
             if not all(count.any() for count in counts[:2]):
@@ -111,7 +108,6 @@ def pair_tables(
                     distance=distance(counts[0].ravel(), counts[1].ravel()),
                     chance=distance(counts[0].ravel(), counts[2].ravel()),
                     same=(_same(counts[0]), _same(counts[1])),
-                    gap=_gaps(attribute, counts[:2]) if tie.pairs else None,
                 )
             )
     return tuple(sorted(tables, key=lambda table: -table.distance))
@@ -155,26 +151,6 @@ def _members(
 
 def _same(counts: Ints) -> float:
     return float(np.trace(counts) / counts.sum())
-
-
-def _gaps(attribute: Attribute, counts: Sequence[Ints]) -> tuple[float, float] | None:
-    """The mean difference on both sides, for numbers without special categories among the pairs."""
-    if not isinstance(attribute, Numeric) or attribute.size != len(counts[0]):
-        return None
-    bins = len(attribute.bins) - 1
-    middles = np.array([_middle(attribute, code) for code in range(bins)])
-    difference = middles[:, None] - middles[None, :]
-    # Special values and blanks are no numbers: only pairs of two numbers have a gap.
-    numbers = [count[:bins, :bins] for count in counts]
-    if not all(number.any() for number in numbers):
-        return None
-    gaps = [float((difference * number).sum() / number.sum()) for number in numbers]
-    return gaps[0], gaps[1]
-
-
-def _middle(attribute: Numeric, code: int) -> float:
-    low, high = attribute.bounds(code)
-    return (low + high - 1) / 2 if attribute.integer else (low + high) / 2
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,6 +24,7 @@ import kinfolk
 from kinfolk.evaluate.compare import NOTICE, Comparison
 from kinfolk.evaluate.distributions import Distribution
 from kinfolk.evaluate.metrics import BANDS, COMMON
+from kinfolk.evaluate.verdict import number_words
 from kinfolk.privacy.certificate import accounting_text, check_certificate
 from kinfolk.schema import Schema
 
@@ -92,6 +93,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     found.filters |= {"comma": comma, "percent": percent, "points": points, "times": times}
+    found.filters["figure"] = number_words
     found.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
     return found
 

@@ -52,15 +52,19 @@ class Verdict:
     """How many other findings of the topic have the same level, where it is not good."""
 
     @property
+    def text(self) -> str:
+        """The worst finding, and how many there are."""
+        more = f"; and {self.more} more such finding{'s' * (self.more > 1)}" if self.more else ""
+        return f"{self.words}{more}"
+
+    @property
     def line(self) -> str:
         """All of it in one line.
 
         >>> Verdict(topic="rules", level="poor", words="nobody keeps them", more=1).line
-        'Rules: poor. Nobody keeps them; and 1 more such finding.'
+        'Rules (poor): nobody keeps them; and 1 more such finding.'
         """
-        more = f"; and {self.more} more such finding{'s' * (self.more > 1)}" if self.more else ""
-        words = self.words[:1].upper() + self.words[1:]
-        return f"{self.topic.capitalize()}: {self.level}. {words}{more}."
+        return f"{self.topic.capitalize()} ({self.level}): {self.text}."
 
 
 def verdicts(findings: Iterable[Finding]) -> tuple[Verdict, ...]:
