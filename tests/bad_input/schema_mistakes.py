@@ -437,7 +437,7 @@ SCHEMA_CASES = [
         "k larger than the number of attributes",
         "k: 2",
         "k: 9",
-        "workload.k: k = 9, but there are 5 attributes (COUNT included). Use k of at most 5.",
+        "workload.k: k = 9, but there are 6 attributes (COUNT included). Use k of at most 6.",
     ),
     in_schema(
         "a `k` of 0",
@@ -463,7 +463,7 @@ SCHEMA_CASES = [
         "k: 1, attributes: [veh, sexx]",
         (
             "workload.attributes[1]: attribute 'sexx' is unknown. Did you mean 'sex'? "
-            "Known here: veh, rent, COUNT, sex, age."
+            "Known here: veh, rent, COUNT, sex, age, relate."
         ),
     ),
     in_schema(

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from generators import numerics, schemas
 from kinfolk.data.columns import encode_column
-from kinfolk.data.decode import decode_column
+from kinfolk.data.decode import number_column
+from kinfolk.data.numbers import draw_column
 from kinfolk.data.shape import Shape
 from kinfolk.data.shapes import Shapes
 from kinfolk.data.shapes import numerics as numerics_of
@@ -52,7 +53,7 @@ def test_what_is_drawn_lies_in_its_bin(data: st.DataObject) -> None:
     codes = np.repeat(np.arange(attribute.size), 20)
     rng = np.random.default_rng(data.draw(st.integers(0, 1000)))
     kind = data.draw(st.sampled_from([None, pa.float64(), pa.float32(), pa.int64(), pa.int32()]))
-    column = decode_column(codes, attribute, rng, kind, shape=shape)
+    column = number_column(draw_column(codes, attribute, shape, kind, rng), attribute, kind)
     found, misfits = encode_column(pa.chunked_array([column]), attribute, untyped=False)
     assert not misfits
     np.testing.assert_array_equal(found, codes)
@@ -77,17 +78,25 @@ def test_one_and_the_same_generator_draws_the_same(attribute: Numeric, seed: int
 def test_a_tiny_number_does_not_become_a_special_zero_when_stored_as_float32() -> None:
     attribute = Numeric(bins=[0, 1e-44, 1], special=[0])
     codes = np.zeros(100, np.int64)
-    column = decode_column(codes, attribute, np.random.default_rng(0), pa.float64())
+    column = number_column(
+        draw_column(codes, attribute, None, pa.float64(), np.random.default_rng(0)),
+        attribute,
+        pa.float64(),
+    )
     assert (column.to_numpy() > 0).all()
     attribute = Numeric(bins=[0, 1], special=[0])
     shares = np.zeros(len(fine(attribute).bins) - 1)
     shares[0] = 1
-    column = decode_column(
-        codes,
+    column = number_column(
+        draw_column(
+            codes,
+            attribute,
+            Shape(attribute=attribute, shares=shares),
+            pa.float32(),
+            np.random.default_rng(0),
+        ),
         attribute,
-        np.random.default_rng(0),
         pa.float32(),
-        shape=Shape(attribute=attribute, shares=shares),
     )
     assert (column.to_numpy() > 0).all()
 

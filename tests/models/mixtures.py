@@ -25,7 +25,8 @@ def random_mixture(
     rows = np.empty((layout.rows, components))
     for start, stop in itertools.pairwise(layout.segments):
         drawn = rng.dirichlet(np.full(stop - start, concentration), size=components)
-        rows[start:stop] = drawn.T
+        likely = np.where(layout.possible[start:stop, None], drawn.T, 0)
+        rows[start:stop] = likely / likely.sum(axis=0)
     return HPD(layout=layout, probabilities=rows)
 
 

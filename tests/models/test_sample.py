@@ -154,7 +154,7 @@ def test_chunks_do_not_change_the_groups(
     for chunk in (1, 7, 100, 1000):
         parts = list(sample(model, 333, rng=np.random.default_rng(9), chunk=chunk))
         assert [part.groups for part in parts[:-1]] == [chunk] * (len(parts) - 1)
-        assert same(base._joined(parts), whole)
+        assert same(Encoded.joined(parts), whole)
     assert not same(sample_encoded(model, 333, rng=np.random.default_rng(10)), whole)
 
 

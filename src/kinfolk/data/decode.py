@@ -88,7 +88,7 @@ def _attributes(
         elif isinstance(attribute, Categorical):
             columns[name] = _categories(column, attribute, types.get(name))
         else:
-            columns[name] = _numbers(numbers[name], attribute, types.get(name))
+            columns[name] = number_column(numbers[name], attribute, types.get(name))
     return columns
 
 
@@ -129,7 +129,7 @@ def _index_type(dtype: pa.DataType, size: int) -> pa.DataType:
     return dtype if holds(pa.array([size], pa.int64()), dtype) is not None else pa.int32()
 
 
-def _numbers(
+def number_column(
     drawn: npt.NDArray[np.float64], attribute: Numeric, dtype: pa.DataType | None
 ) -> pa.Array:
     """Numbers in the given storage type where it can hold the declared domain."""

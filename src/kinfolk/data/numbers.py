@@ -94,18 +94,19 @@ def _drawn(
 ) -> dict[str, Floats]:
     places = {name: column for column, name in enumerate(attributes)}
     return {
-        name: _column(codes[:, places[name]], attribute, shapes.get(name), types.get(name), rng)
+        name: draw_column(codes[:, places[name]], attribute, shapes.get(name), types.get(name), rng)
         for name, attribute in numerics(attributes)
     }
 
 
-def _column(
+def draw_column(
     codes: npt.NDArray[np.integer[Any]],
     attribute: Numeric,
     shape: Shape | None,
     dtype: pa.DataType | None,
     rng: np.random.Generator,
 ) -> Floats:
+    """The numbers of one column; see `draw_numbers`."""
     bins = len(attribute.bins) - 1
     inside = codes < bins
     binned = np.where(inside, codes, 0).astype(np.int64)

@@ -80,7 +80,7 @@ def evaluate(
     >>> schema, tables = load_detroit()
     >>> workload = Workload.of(schema, k=1)
     >>> evaluate(schema, real=tables, synthetic=tables, workload=workload)
-    Evaluation(495 queries, max error 0, mean 0; NOT PRIVATE)
+    Evaluation(503 queries, max error 0, mean 0; NOT PRIVATE)
     """
     certificate = None
     if isinstance(synthetic, str | Path):

@@ -47,7 +47,7 @@ class Layout:
     >>> layout.scheme, layout.mult[4].tolist()
     (((1,), (1,), (4,)), [1, 0, 4])
     >>> layout.rows, layout.parameters(1000)
-    (283, 283000)
+    (292, 292000)
     """
 
     schema: Schema

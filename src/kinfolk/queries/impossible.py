@@ -26,10 +26,10 @@ def impossible_cells(schema: Schema, marginal: Marginal) -> Bools:
     >>> from dataclasses import replace
     >>> from kinfolk.datasets import load_schema
     >>> from kinfolk.queries.workload import Workload
-    >>> schema = replace(load_schema("acs-red"), never=["AGE < 15 and LABFORCE = 2"])
-    >>> marginal = Workload.of(schema, sets=[["AGE", "LABFORCE"]]).marginals[0]
-    >>> impossible_cells(schema, marginal).reshape(marginal.shape).any(axis=0).tolist()
-    [False, False]
+    >>> schema = replace(load_schema("acs-red"), never=["SEX = 1 and FARM = 2"])
+    >>> marginal = Workload.of(schema, sets=[["FARM", "SEX"]]).marginals[0]
+    >>> impossible_cells(schema, marginal).reshape(marginal.shape).tolist()
+    [[False, False], [True, False]]
     """
     rules = [rule for rule in schema.rules if rule.cells is not None]
     whole = np.zeros(marginal.shape, np.bool_)

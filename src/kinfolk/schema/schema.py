@@ -9,16 +9,18 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, TypeGuard
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
 from kinfolk.errors import SchemaError
 from kinfolk.schema.attributes import Attribute, Categorical, kind_of, shown
 from kinfolk.schema.conditions import has_numbers
 from kinfolk.schema.findings import Findings, did_you_mean
-from kinfolk.schema.formulas import Formula
 from kinfolk.schema.names import AttributeNames, UnknownAttributeError
 from kinfolk.schema.roles import Roles, check_relations, is_whole
-from kinfolk.schema.rules import Rule, check_rules
+
+if TYPE_CHECKING:
+    from kinfolk.schema.formulas import Formula
+    from kinfolk.schema.rules import Rule
 
 
 class Level(StrEnum):
@@ -319,6 +321,10 @@ class Schema:
         if spoilt(findings):
             # Names and domains must stand before anything can be said with them.
             return
+        # Looked up here, so that a command that has no schema starts without NumPy.
+        from kinfolk.schema.formulas import Formula
+        from kinfolk.schema.rules import check_rules
+
         for name, attribute in self.group_attributes.items():
             if isinstance(attribute.derived, str):
                 try:
@@ -330,11 +336,15 @@ class Schema:
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
         """The rules, as they are checked."""
+        from kinfolk.schema.rules import Rule
+
         return tuple(Rule.parse(text, self) for text in self.never)
 
     @cached_property
     def formulas(self) -> Mapping[str, Formula]:
         """How group attributes are computed from the members, where that is known, by name."""
+        from kinfolk.schema.formulas import Formula
+
         return {
             name: Formula.parse(attribute.derived, self)
             for name, attribute in self.group_attributes.items()

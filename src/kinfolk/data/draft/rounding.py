@@ -18,6 +18,8 @@ MOST_BINS = 10
 
 FINEST = 1e-9
 """Edges are multiples of at least this share of the largest number."""
+SMALLEST = 1e-300
+"""No distance is below it: numbers next to nothing have no round ones between them."""
 
 
 class Step(NamedTuple):
@@ -74,7 +76,7 @@ def round_bins(numbers: Floats, counts: Ints, *, whole: bool) -> list[int | floa
     [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100]
     """
     low, high = float(numbers[0]), float(numbers[-1])
-    finest = max(1.0 if whole else 0.0, max(abs(low), abs(high)) * FINEST)
+    finest = max(1.0 if whole else SMALLEST, max(abs(low), abs(high)) * FINEST)
     share = np.cumsum(counts) / counts.sum()
     levels = np.arange(1, MOST_BINS) / MOST_BINS
     picked = np.minimum(np.searchsorted(share, levels), len(numbers) - 1)
