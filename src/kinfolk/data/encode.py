@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ from kinfolk.data.columns import Codes, encode_column, join_truncated, written
 from kinfolk.data.encoded import CodeArray, Encoded, code_type, storage_types
 from kinfolk.data.linking import Links, link_tables
 from kinfolk.data.tables import Source, TableLike, UnreadableError, read_source
+from kinfolk.data.violations import Check
 from kinfolk.errors import DataError, KinfolkError, Problem, private, redacting
 from kinfolk.schema import Attribute, Schema
 from kinfolk.schema.findings import closest
@@ -139,19 +140,32 @@ def encode_sources(
     *,
     part: bool = False,
     links: Links | None = None,
+    ruled: bool = True,
 ) -> Encoded:
     """Encode tables that have been read; `problems` holds what reading them found.
 
     A `part` of the data may have rows of one table only, or no group left in it. Tables whose
-    `links` are known already are not linked again.
+    `links` are known already are not linked again. Unless they are to be `ruled`, rules
+    and formulas need not hold.
     """
     if links is None:
         links = link_tables(schema, homes, people, problems, part=part)
-    group = _encode_columns(schema.group_attributes, homes, problems)
+    counts = {name for name, formula in schema.formulas.items() if formula.kind == "count"}
+    group = _encode_columns(schema.group_attributes, homes, problems, counts)
     individual = _encode_columns(schema.individual_attributes, people, problems)
     members = None
     if links is not None:
         members = apply_size_and_role_limits(schema, homes, people, links, problems, part=part)
+    if links is not None and members is not None and ruled:
+        check = Check(
+            schema=schema,
+            homes=homes,
+            people=people,
+            links=links,
+            group=group,
+            individual=individual,
+        )
+        members = check.apply(members, problems, part=part)
     if problems or links is None or members is None:
         raise DataError(HEADING, problems)
     dtype = code_type(schema)
@@ -163,27 +177,36 @@ def encode_sources(
         offsets=members.offsets,
         role=members.role,
         cleaning=members.cleaning,
+        against=members.against,
         types=_types(schema, homes, people),
     )
 
 
 def _encode_columns(
-    attributes: Mapping[str, Attribute], source: Source | None, problems: list[Problem]
-) -> list[Codes]:
-    columns: list[Codes] = []
+    attributes: Mapping[str, Attribute],
+    source: Source | None,
+    problems: list[Problem],
+    counts: Collection[str] = (),
+) -> dict[str, Codes]:
+    """Codes by name; the last value of `counts` means so many or more."""
+    columns: dict[str, Codes] = {}
     for name, attribute in attributes.items():
         column = source.columns.get(name) if source else None
         if source is None or column is None:
             continue
-        codes, misfits = encode_column(column, attribute, untyped=source.untyped)
+        codes, misfits = encode_column(
+            column, attribute, untyped=source.untyped, or_more=name in counts
+        )
         problems += [m.problem(source.place(int(m.rows[0])), name) for m in misfits]
-        columns.append(codes)
+        columns[name] = codes
     return columns
 
 
-def _matrix(columns: list[Codes], rows: int, dtype: type[np.uint8 | np.uint16]) -> CodeArray:
+def _matrix(
+    columns: Mapping[str, Codes], rows: int, dtype: type[np.uint8 | np.uint16]
+) -> CodeArray:
     matrix: npt.NDArray[np.uint8 | np.uint16] = np.empty((rows, len(columns)), dtype)
-    for index, codes in enumerate(columns):
+    for index, codes in enumerate(columns.values()):
         matrix[:, index] = codes
     return matrix
 

@@ -120,7 +120,7 @@ def read_synthetic(schema: Schema, tables: Mapping[str, TableLike]) -> tuple[Enc
     if homes is not None:
         homes, people, links, found = _whole_groups(schema, homes, people, found)
     try:
-        data = encode_sources(schema, homes, people, [], links=links)
+        data = encode_sources(schema, homes, people, [], links=links, ruled=False)
     except DataError as error:
         raise DataError(SYNTHETIC, error.problems) from None
     cleaning = data.cleaning
