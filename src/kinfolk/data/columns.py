@@ -180,7 +180,7 @@ def _encode_values(
     last = max(float(value) for value in attribute.values) if or_more else 0
     for index, cell in enumerate(cells.to_pylist()):
         key = value_of(cell, attribute.kind)
-        if or_more and key is not None and not isinstance(key, str) and key == int(key):
+        if or_more and isinstance(key, int | float) and float(key).is_integer():
             key = min(key, last)
         codes[index] = code_of.get(key, -1) if key is not None else -1
     outside = np.flatnonzero(codes < 0)
