@@ -9,6 +9,7 @@ import click
 
 from kinfolk.cli.console import PATH, err, say, table, tell
 from kinfolk.cli.progress import PROMISE, SETTINGS, options, promise_of, required
+from kinfolk.cli.validate import doubtful_relations
 from kinfolk.schema import Schema
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def plan_command(schema: Path, groups: int, people: int | None, **settings: Any)
     with err.status("Trying it on made-up groups"):
         estimate = plan(declared, method, guarantee, groups=groups, people=people)
     _show(estimate, method.name, groups)
+    _say_rules(declared)
     _say_promise(declared, guarantee, groups if guarantee.unit is Unit.GROUP else estimate.people)
 
 
@@ -89,6 +91,16 @@ def _show(estimate: RunEstimate, method: str, groups: int) -> None:
             f"Time          about {_duration(estimate.expected.counting_seconds)} of counting and "
             f"{_duration(estimate.expected.fitting_seconds)} of fitting on this machine"
         )
+
+
+def _say_rules(schema: Schema) -> None:
+    """What the schema knows beside the domain, and what it leaves open."""
+    if schema.never:
+        say(f"Rules         {len(schema.never)} (on_violation: {schema.on_violation})")
+    if schema.formulas:
+        say(f"Computed      {', '.join(schema.formulas)}")
+    for note in doubtful_relations(schema):
+        tell(f"Note: {note}")
 
 
 def _say_promise(schema: Schema, guarantee: Guarantee, units: int) -> None:

@@ -196,7 +196,7 @@ def _draw(
     form: str,
     on_progress: Progress,
 ) -> list[str]:
-    """Draw tables into a folder; what to say about each."""
+    """Draw tables into a folder; what to say about each, and of the rules if they made trouble."""
     wanted = release.groups if groups is None else groups
     drawn = release.write(
         output,
@@ -205,7 +205,8 @@ def _draw(
         format=form,
         progress=lambda done: on_progress("writing", done, wanted),
     )
-    return [f"Wrote {drawn.paths[name]}: {rows:,} rows." for name, rows in drawn.rows.items()]
+    lines = [f"Wrote {drawn.paths[name]}: {rows:,} rows." for name, rows in drawn.rows.items()]
+    return [*lines, *(f"Note: {note}." for note in drawn.acceptance.notes())]
 
 
 def _ledger(shared: Path | None, output: Path, settings: dict[str, Any]) -> Path:

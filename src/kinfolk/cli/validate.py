@@ -53,8 +53,31 @@ def validate(schema: Path, tables: tuple[Path, ...]) -> None:
             f"\nNote: {name} seems computed from the members ({formula}).\n"
             "If it is, and the unit is `person`, write `derived: true`."
         )
+    for warning in doubtful_relations(declared):
+        tell(f"\nNote: {warning}")
     if declared.domain == "drafted":
         tell(f"\n{DRAFTED}")
+
+
+def doubtful_relations(schema: Schema) -> list[str]:
+    """Sentences about relations whose two sides nothing tells apart."""
+    roles = schema.roles
+    if roles is None or not schema.relations:
+        return []
+    found = [
+        f"the relation {name} is between members of one role ({pairs[0][0]}): nothing tells its "
+        "two sides apart."
+        for name, pairs in schema.relations.items()
+        if all(first == second for first, second in pairs)
+    ]
+    spec = schema.workload
+    asked = {name.rsplit(".", 1)[-1] for one in (spec.attributes, *spec.sets) for name in one}
+    if asked and roles.column not in asked:
+        found.append(
+            f"the workload leaves out {roles.column}: nothing is asked about who is in which role, "
+            "so that the members of a relation may be mistaken for one another. Add it."
+        )
+    return found
 
 
 def warn_of_computed(schema: Schema, tables: Mapping[str, Any]) -> None:
@@ -113,9 +136,32 @@ def _summarise(encoded: Encoded) -> None:
             f"  {cleaning.groups_oversize:,} oversize groups were {done}, with "
             f"{cleaning.people_oversize:,} people (oversize: {schema.oversize})."
         )
+    if cleaning.groups_against_rules:
+        say(
+            f"  {cleaning.groups_against_rules:,} groups that break a rule were dropped, with "
+            f"{cleaning.people_against_rules:,} people (on_violation: drop)."
+        )
     if schema.group is not None:
         say()
         _summarise_sizes(encoded)
+    _summarise_rules(encoded)
+
+
+def _summarise_rules(encoded: Encoded) -> None:
+    """Which rules hold, and which computed columns agree."""
+    schema = encoded.schema
+    if schema.never:
+        say()
+        against = encoded.against or (0,) * len(schema.never)
+        rows = [
+            [text, f"{count:,}" if count else "none"]
+            for text, count in zip(schema.never, against, strict=True)
+        ]
+        table("Rules", ["never", "groups that break it"], rows)
+    if schema.formulas:
+        say()
+        rows = [[name, formula.text, "all groups"] for name, formula in schema.formulas.items()]
+        table("Computed from the members", ["attribute", "formula", "agrees in"], rows)
 
 
 def _summarise_sizes(encoded: Encoded) -> None:

@@ -39,6 +39,8 @@ class Members:
     role: npt.NDArray[np.uint8] | None
     """(people kept,) their roles."""
     cleaning: Cleaning
+    against: tuple[int, ...] = ()
+    """How many groups broke each rule, where those are left out and there were any."""
 
 
 def apply_size_and_role_limits(
@@ -75,10 +77,6 @@ def apply_size_and_role_limits(
     order, group, role = order[keep], group[keep], role[keep]
     counts = np.bincount(group, minlength=links.groups)
     kept = np.flatnonzero(counts)
-    if not len(kept) and not part:
-        if not problems:
-            problems.append(nobody_left(people.name, oversize, links.groups - oversize))
-        return None
     cleaning = Cleaning(
         groups_read=links.groups,
         people_read=people.rows,
@@ -87,6 +85,10 @@ def apply_size_and_role_limits(
         groups_oversize=oversize,
         people_oversize=cut,
     )
+    if not len(kept) and not part:
+        if not problems:
+            problems.append(nobody_left(people.name, cleaning))
+        return None
     return Members(
         groups=kept,
         people=order,
@@ -96,13 +98,18 @@ def apply_size_and_role_limits(
     )
 
 
-def nobody_left(table: str, oversize: int, others: int) -> Problem:
+def nobody_left(table: str, cleaning: Cleaning) -> Problem:
     """Cleaning has left no group."""
+    oversize, against = cleaning.groups_oversize, cleaning.groups_against_rules
+    others = cleaning.groups_read - oversize - against
+    ruled = f", {private(f'{against:,}')} against a rule" if against else ""
     what = (
         f"no group is left: {private(f'{oversize:,}')} over max_size or a role's max, "
-        f"{private(f'{others:,}')} without anybody in a declared role."
+        f"{private(f'{others:,}')} without anybody in a declared role{ruled}."
     )
     fix = "Raise max_size or max, write `oversize: first`, or declare the roles that occur."
+    if against:
+        fix = f"Check the rules under `never`. {fix}"
     return Problem(where=table, what=what, fix=fix)
 
 

@@ -48,9 +48,12 @@ class Misfit:
 
 
 def encode_column(
-    column: pa.ChunkedArray, attribute: Attribute, *, untyped: bool
+    column: pa.ChunkedArray, attribute: Attribute, *, untyped: bool, or_more: bool = False
 ) -> tuple[Codes, list[Misfit]]:
-    """Turn a column into codes of the attribute, and say what does not fit."""
+    """Turn a column into codes of the attribute, and say what does not fit.
+
+    `or_more` says that the largest of its values stands for larger numbers too.
+    """
     expected = "number" if isinstance(attribute, Numeric) else attribute.kind
     wrong = None if untyped else wrong_kind(column, expected)
     if wrong is not None:
@@ -59,7 +62,7 @@ def encode_column(
     if isinstance(attribute, Numeric):
         codes, misfits = _encode_numbers(cells, attribute)
     else:
-        codes, misfits = _encode_values(cells, attribute)
+        codes, misfits = _encode_values(cells, attribute, or_more=or_more)
     blank = np.flatnonzero(positions < 0)
     encoded = np.append(codes, -1)[positions].astype(np.int32)
     found = [_spread(positions, misfit) for misfit in misfits]
@@ -168,12 +171,17 @@ def parse_number(cell: object) -> int | float | None:
     return int(cell) if whole else float(cell)
 
 
-def _encode_values(cells: pa.Array, attribute: Categorical) -> tuple[Codes, list[Misfit]]:
+def _encode_values(
+    cells: pa.Array, attribute: Categorical, *, or_more: bool
+) -> tuple[Codes, list[Misfit]]:
     """Match distinct cells against a list of values."""
     code_of: dict[Value, int] = {value: code for code, value in enumerate(attribute.values)}
     codes = np.full(len(cells), -1, np.int32)
+    last = max(float(value) for value in attribute.values) if or_more else 0
     for index, cell in enumerate(cells.to_pylist()):
         key = value_of(cell, attribute.kind)
+        if or_more and isinstance(key, int | float) and float(key).is_integer():
+            key = min(key, last)
         codes[index] = code_of.get(key, -1) if key is not None else -1
     outside = np.flatnonzero(codes < 0)
     if not len(outside):
@@ -198,17 +206,6 @@ def value_of(cell: object, kind: str) -> Value | None:
     return cell if isinstance(cell, str | bool) else None
 
 
-def column_numbers(column: pa.ChunkedArray) -> npt.NDArray[np.float64]:
-    """The numbers of a column that holds nothing else, (rows,); a blank is NaN.
-
-    >>> column_numbers(pa.chunked_array([["1.5", None, "-9"]])).tolist()
-    [1.5, nan, -9.0]
-    """
-    cells, positions = distinct(column)
-    numbers, _ = _as_floats(cells)
-    return np.append(numbers, np.nan)[positions]
-
-
 def number_codes(numbers: npt.NDArray[np.float64], attribute: Numeric) -> Codes:
     """The code of every number that the attribute has one for; blank where it is no number.
 
@@ -223,6 +220,13 @@ def number_codes(numbers: npt.NDArray[np.float64], attribute: Numeric) -> Codes:
         codes[numbers == value] = len(edges) - 1 + position
     codes[np.isnan(numbers)] = len(edges) - 1 + len(attribute.special)
     return codes
+
+
+def column_numbers(column: pa.ChunkedArray, codes: Codes) -> npt.NDArray[np.float64]:
+    """The numbers of a column, (rows,); NaN where it is blank, or has no code."""
+    cells, positions = distinct(column)
+    numbers, _ = _as_floats(cells)
+    return np.where(codes < 0, np.nan, np.append(numbers, np.nan)[positions])
 
 
 def _encode_numbers(cells: pa.Array, attribute: Numeric) -> tuple[Codes, list[Misfit]]:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kinfolk.data.clean import Members, apply_size_and_role_limits
+from kinfolk.data.clean import apply_size_and_role_limits
 from kinfolk.data.columns import Codes, column_numbers, encode_column, join_truncated, written
 from kinfolk.data.encoded import CodeArray, Encoded, Numbers, code_type, storage_types
 from kinfolk.data.linking import Links, link_tables
 from kinfolk.data.shapes import numerics
 from kinfolk.data.tables import Source, TableLike, UnreadableError, read_source
+from kinfolk.data.violations import Check
 from kinfolk.errors import DataError, KinfolkError, Problem, private, redacting
 from kinfolk.schema import Attribute, Schema
 from kinfolk.schema.findings import closest
@@ -143,71 +144,97 @@ def encode_sources(
     *,
     part: bool = False,
     links: Links | None = None,
+    ruled: bool = True,
     keep_numbers: bool = False,
 ) -> Encoded:
     """Encode tables that have been read; `problems` holds what reading them found.
 
     A `part` of the data may have rows of one table only, or no group left in it. Tables whose
-    `links` are known already are not linked again.
+    `links` are known already are not linked again. Unless they are to be `ruled`, rules
+    and formulas need not hold.
     """
     if links is None:
         links = link_tables(schema, homes, people, problems, part=part)
-    group = _encode_columns(schema.group_attributes, homes, problems)
+    counts = {name for name, formula in schema.formulas.items() if formula.kind == "count"}
+    group = _encode_columns(schema.group_attributes, homes, problems, counts)
     individual = _encode_columns(schema.individual_attributes, people, problems)
     members = None
     if links is not None:
         members = apply_size_and_role_limits(schema, homes, people, links, problems, part=part)
+    if links is not None and members is not None and ruled:
+        check = Check(
+            schema=schema,
+            homes=homes,
+            people=people,
+            links=links,
+            group=group,
+            individual=individual,
+        )
+        members = check.apply(members, problems, part=part)
     if problems or links is None or members is None:
         raise DataError(HEADING, problems)
     dtype = code_type(schema)
     kept = members.groups
+    kept_numbers = None
+    if keep_numbers:
+        kept_numbers = Numbers(
+            group=_numbers(schema.group_attributes, homes, group, kept),
+            individual=_numbers(schema.individual_attributes, people, individual, members.people),
+        )
     return Encoded(
         schema=schema,
         group=_matrix(group, links.groups, dtype)[kept],
         individual=_matrix(individual, people.rows, dtype)[members.people],
         offsets=members.offsets,
         role=members.role,
-        numbers=_numbers(schema, homes, people, members) if keep_numbers else None,
+        numbers=kept_numbers,
         cleaning=members.cleaning,
+        against=members.against,
         types=_types(schema, homes, people),
     )
 
 
 def _encode_columns(
-    attributes: Mapping[str, Attribute], source: Source | None, problems: list[Problem]
-) -> list[Codes]:
-    columns: list[Codes] = []
+    attributes: Mapping[str, Attribute],
+    source: Source | None,
+    problems: list[Problem],
+    counts: Collection[str] = (),
+) -> dict[str, Codes]:
+    """Codes by name; the last value of `counts` means so many or more."""
+    columns: dict[str, Codes] = {}
     for name, attribute in attributes.items():
         column = source.columns.get(name) if source else None
         if source is None or column is None:
             continue
-        codes, misfits = encode_column(column, attribute, untyped=source.untyped)
+        codes, misfits = encode_column(
+            column, attribute, untyped=source.untyped, or_more=name in counts
+        )
         problems += [m.problem(source.place(int(m.rows[0])), name) for m in misfits]
-        columns.append(codes)
+        columns[name] = codes
     return columns
 
 
-def _matrix(columns: list[Codes], rows: int, dtype: type[np.uint8 | np.uint16]) -> CodeArray:
+def _matrix(
+    columns: Mapping[str, Codes], rows: int, dtype: type[np.uint8 | np.uint16]
+) -> CodeArray:
     matrix: npt.NDArray[np.uint8 | np.uint16] = np.empty((rows, len(columns)), dtype)
-    for index, codes in enumerate(columns):
+    for index, codes in enumerate(columns.values()):
         matrix[:, index] = codes
     return matrix
 
 
-def _numbers(schema: Schema, homes: Source | None, people: Source, members: Members) -> Numbers:
-    """The numbers of everybody who stays."""
-
-    def read(
-        attributes: Mapping[str, Attribute], source: Source, rows: npt.NDArray[np.int64]
-    ) -> dict[str, npt.NDArray[np.float64]]:
-        return {
-            name: column_numbers(source.columns[name])[rows] for name, _ in numerics(attributes)
-        }
-
-    return Numbers(
-        group=read(schema.group_attributes, homes, members.groups) if homes else {},
-        individual=read(schema.individual_attributes, people, members.people),
-    )
+def _numbers(
+    attributes: Mapping[str, Attribute],
+    source: Source | None,
+    codes: Mapping[str, Codes],
+    rows: npt.NDArray[np.int64],
+) -> dict[str, npt.NDArray[np.float64]]:
+    """The numbers of the rows that stay, by name."""
+    return {
+        name: column_numbers(source.columns[name], codes[name])[rows]
+        for name, _ in numerics(attributes)
+        if source is not None
+    }
 
 
 def _types(

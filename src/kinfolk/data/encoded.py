@@ -29,6 +29,10 @@ class Cleaning:
     """Groups with too many members, dropped or cut as `oversize` says."""
     people_oversize: int = 0
     """People who left with them, or were cut."""
+    groups_against_rules: int = 0
+    """Groups that break a rule (`on_violation: drop`)."""
+    people_against_rules: int = 0
+    """People who left with them."""
 
     def __add__(self, other: Cleaning) -> Cleaning:
         ours, theirs = vars(self), vars(other)
@@ -66,6 +70,8 @@ class Encoded:
     """The numbers themselves, where they have been drawn (synthetic ones) or kept on request."""
     cleaning: Cleaning = field(default_factory=Cleaning)
     """What was left out on the way."""
+    against: tuple[int, ...] = ()
+    """How many groups broke each rule and were left out; nothing where there were none."""
     types: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Storage types (Arrow) of the columns of typed sources, by table and column."""
 

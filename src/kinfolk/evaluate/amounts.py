@@ -25,6 +25,9 @@ BARS = 24
 HEAP = 0.05
 """A value that so many share is a heap; more zeros than that are left out of the histogram."""
 
+NEGATIVE = 0.02
+"""With more negative values than that nobody speaks of inequality."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Figures:
@@ -45,7 +48,7 @@ class Figures:
     commonest: float
     """The share of the value that is the commonest one of the real column."""
     gini: float | None
-    """Inequality from 0 to 1, where nothing is negative and something is there to share."""
+    """Inequality from 0 to 1; a few negative values count as 0, with many there is none."""
 
     @classmethod
     def of(cls, column: Floats, commonest: float, weights: Floats | None = None) -> Figures:
@@ -80,14 +83,14 @@ class Figures:
             quantiles=tuple(quantiles.tolist()),
             zeros=float(weight[values == 0].sum() / total),
             commonest=float(weight[values == commonest].sum() / total),
-            gini=_gini(values, weight) if values[0] >= 0 else None,
+            gini=_gini(values, weight),
         )
 
 
 def _gini(values: Floats, weight: Floats) -> float | None:
     """One less twice the area under the Lorenz curve; `values` increase."""
-    held = np.cumsum(weight * values)
-    if not held[-1] > 0:
+    held = np.cumsum(weight * np.maximum(values, 0))
+    if not held[-1] > 0 or weight[values < 0].sum() > NEGATIVE * weight.sum():
         return None
     below = np.concatenate([[0.0], held[:-1]])
     return float(1 - (weight * (held + below)).sum() / (held[-1] * weight.sum()))

@@ -14,13 +14,13 @@ import numpy.typing as npt
 
 from kinfolk.data.encoded import Encoded
 from kinfolk.data.numbers import group_values
+from kinfolk.data.violations import disagreeing
 from kinfolk.evaluate import bonds, distributions
 from kinfolk.evaluate.amounts import Amount, amounts
 from kinfolk.evaluate.bonds import Bond, Total
 from kinfolk.evaluate.distributions import OTHERS, Shown, TwoWay
 from kinfolk.evaluate.groups import PairTable, Tie
 from kinfolk.evaluate.verdict import Finding, broken_share
-from kinfolk.schema import Numeric
 from kinfolk.schema.words import singular
 
 Bools = npt.NDArray[np.bool_]
@@ -83,6 +83,11 @@ class Believable:
             "links": [asdict(one) for one in self.links],
             "totals": [asdict(one) for one in self.totals],
         }
+
+    @property
+    def worst_rules(self) -> list[tuple[str, tuple[float, float]]]:
+        """`any`, then the rules, those that are broken most first."""
+        return sorted(self.rules.items(), key=lambda item: (item[0] != ANY, -item[1][1]))
 
     @property
     def least_alike(self) -> list[Bond]:
@@ -154,31 +159,29 @@ def believable(
 
 
 def rule_rates(data: Encoded) -> dict[str, float]:
-    """The share of groups that break each rule of the schema, and `any` of them."""
-    values = group_values(data)
+    """The share of groups that break each rule of the schema, and `any` of them.
+
+    Real groups that were left out because they do count as well.
+    """
+    values, rules = group_values(data), data.schema.rules
     found = np.zeros(data.groups, np.bool_)
+    left_out = data.cleaning.groups_against_rules
+    groups = data.groups + left_out
     rates: dict[str, float] = {}
-    for rule in data.schema.rules:
+    for rule, before in zip(rules, data.against or (0,) * len(rules), strict=True):
         violated = rule.violated(values)
-        rates[rule.text] = float(violated.mean())
+        rates[rule.text] = (int(violated.sum()) + before) / groups
         found |= violated
-    return {**rates, ANY: float(found.mean())}
+    return {**rates, ANY: (int(found.sum()) + left_out) / groups}
 
 
 def derived_shares(data: Encoded) -> dict[str, float]:
     """The share of groups in which each column with a formula is what its members make it."""
-    values, shares = group_values(data), {}
-    for name, formula in data.schema.formulas.items():
-        attribute = data.schema.group_attributes[name]
-        computed, written = formula.compute(values, attribute), values.group[name]
-        if isinstance(attribute, Numeric):
-            # As far as the column's own decimals go.
-            slack = 0.5 * 10.0 ** -(attribute.places or 9)
-            close = np.isclose(computed, written, rtol=1e-9, atol=slack, equal_nan=True)
-        else:
-            close = computed == written
-        shares[name] = float(close.mean())
-    return shares
+    values = group_values(data)
+    return {
+        name: float(1 - disagreeing(formula, values, name).mean())
+        for name, formula in data.schema.formulas.items()
+    }
 
 
 def unseen_patterns(

@@ -13,7 +13,7 @@ from kinfolk.data.numbers import group_values
 from kinfolk.data.shapes import numerics
 from kinfolk.evaluate.distributions import Shown
 from kinfolk.evaluate.groups import PairTable, Tie
-from kinfolk.evaluate.verdict import Finding
+from kinfolk.evaluate.verdict import Finding, number_words
 from kinfolk.schema.evaluation import quantities
 
 Ints = npt.NDArray[np.int64]
@@ -23,6 +23,8 @@ PAIRS = 2_000_000
 """Pairs that are looked at one by one at most; of more, those of every second group, and so on."""
 FEW = 50
 """Fewer pairs than that say nothing about a correlation."""
+LINKED = 0.2
+"""Real numbers that correlate less are not linked."""
 STRONGEST = 3
 """Numbers of groups and of their members that are shown, by the real rank correlation."""
 
@@ -35,6 +37,12 @@ class Gap:
     sd: float
     p5: float
     p95: float
+
+    @property
+    def words(self) -> str:
+        """Its mean, and what nine of ten pairs lie between."""
+        ends = f"{number_words(self.p5)} to {number_words(self.p95)}"
+        return f"{number_words(self.mean)} ({ends})"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +60,7 @@ class Bond:
     correlation: tuple[float, float] | None
     """Of numbers."""
     gap: tuple[Gap, Gap] | None
-    """Of numbers, where the two can be told apart."""
+    """Of numbers that go with each other in truth, where the two people can be told apart."""
 
     def findings(self) -> Iterator[Finding]:
         """How far the synthetic pairs are off."""
@@ -73,11 +81,16 @@ class Bond:
         if self.gap is not None:
             ours, theirs = self.gap
             words = (
-                f"{self.attribute} of {self.rows} is {theirs.mean:,.1f} more than that of "
-                f"{self.columns} on average, really {ours.mean:,.1f}"
+                f"{self.attribute} of {self.rows} less that of {self.columns} is {theirs.words}, "
+                f"really {ours.words}"
             )
-            allowed = (0.1 + chance) * ours.sd or 1.0
-            yield Finding(topic="links", size=abs(theirs.mean - ours.mean) / allowed, words=words)
+            off = max(
+                abs(theirs.mean - ours.mean),
+                abs(theirs.p5 - ours.p5) / 2,
+                abs(theirs.p95 - ours.p95) / 2,
+            )
+            size = off / ((0.1 + chance) * ours.sd or 1.0)
+            yield Finding(topic="links", size=size, words=words)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,8 +138,9 @@ def bonds(
             ]
             enough = len(pairs) > 0 and all(len(one) >= FEW for one, _ in pairs)
             links = [_correlation(*pair) for pair in pairs] if enough else []
-            # Without roles nobody comes first.
-            gaps = [_gap(one - other) for one, other in pairs] if enough and tie.pairs else []
+            # Without roles nobody comes first; without a link a gap is about two averages.
+            close = tie.pairs and links and abs(links[0]) >= LINKED
+            gaps = [_gap(one - other) for one, other in pairs] if close else []
             found.append(
                 Bond(
                     tie=tie.name,

@@ -120,7 +120,9 @@ def read_synthetic(schema: Schema, tables: Mapping[str, TableLike]) -> tuple[Enc
     if homes is not None:
         homes, people, links, found = _whole_groups(schema, homes, people, found)
     try:
-        data = encode_sources(schema, homes, people, [], links=links, keep_numbers=True)
+        data = encode_sources(
+            schema, homes, people, [], links=links, ruled=False, keep_numbers=True
+        )
     except DataError as error:
         raise DataError(SYNTHETIC, error.problems) from None
     cleaning = data.cleaning

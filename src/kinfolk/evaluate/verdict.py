@@ -43,28 +43,24 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """What to make of one topic: its worst finding, and how many more of them are as bad."""
+    """What to make of one topic: its worst finding, and the others that are not good."""
 
     topic: Topic
     level: Level
     words: str
-    more: int
-    """How many other findings of the topic have the same level, where it is not good."""
-
-    @property
-    def text(self) -> str:
-        """The worst finding, and how many there are."""
-        more = f"; and {self.more} more such finding{'s' * (self.more > 1)}" if self.more else ""
-        return f"{self.words}{more}"
+    """Its worst finding."""
+    more: tuple[str, ...] = ()
+    """All other findings of the topic that are not good, the worst first."""
 
     @property
     def line(self) -> str:
         """All of it in one line.
 
-        >>> Verdict(topic="rules", level="poor", words="nobody keeps them", more=1).line
-        'Rules (poor): nobody keeps them; and 1 more such finding.'
+        >>> Verdict(topic="rules", level="poor", words="nobody keeps them", more=("too",)).line
+        'Rules (poor): nobody keeps them; 1 more in the report.'
         """
-        return f"{self.topic.capitalize()} ({self.level}): {self.text}."
+        more = f"; {len(self.more)} more in the report" if self.more else ""
+        return f"{self.topic.capitalize()} ({self.level}): {self.words}{more}."
 
 
 def verdicts(findings: Iterable[Finding]) -> tuple[Verdict, ...]:
@@ -78,9 +74,7 @@ def verdicts(findings: Iterable[Finding]) -> tuple[Verdict, ...]:
             topic=topic,
             level=found[0].level,
             words=found[0].words,
-            more=sum(one.level == found[0].level for one in found[1:])
-            if found[0].level != "good"
-            else 0,
+            more=tuple(one.words for one in found[1:] if one.level != "good"),
         )
         for topic, found in sorted(worst.items(), key=lambda item: -item[1][0].size)
     )

@@ -32,6 +32,10 @@ MOST_TRIES = 512
 """and tries for one group in a turn at most."""
 
 
+LOW = 0.5
+"""A lower share of groups that keep the rules at once is worth saying."""
+
+
 @dataclass(kw_only=True)
 class Acceptance:
     """How often groups kept the rules when they were first drawn."""
@@ -45,6 +49,25 @@ class Acceptance:
     def rate(self) -> float:
         """The share that kept the rules."""
         return self.kept / self.drawn if self.drawn else 1.0
+
+    def describe(self) -> dict[str, int | float]:
+        """For a certificate: it depends on what was released and drawn, and on nothing else."""
+        return {**vars(self), "rate": round(self.rate, 6)}
+
+    def notes(self) -> list[str]:
+        """What whoever uses the groups should know, in sentences."""
+        found: list[str] = []
+        if self.rate < LOW:
+            found.append(
+                f"only {self.rate:.0%} of the groups kept the rules when they were first drawn; "
+                "the others were drawn again, which bends what the model says of them"
+            )
+        if self.repeated:
+            found.append(
+                f"{self.repeated:,} groups could not be drawn so that they keep the rules; copies "
+                "of others stand in their place"
+            )
+        return found
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -131,7 +131,13 @@ def wording_of(schema: Schema, neighbours: Neighbours, accounting: Accounting) -
             "others": None if roles is None else roles.others,
             "dropped": list(dropped(schema)),
         },
+        **({"rules": rules_of(schema)} if schema.never else {}),
     }
+
+
+def rules_of(schema: Schema) -> dict[str, Any]:
+    """What the schema says cannot be, which every group that was counted or is drawn keeps."""
+    return {"never": list(schema.never), "on_violation": schema.on_violation}
 
 
 def _totals(own: Allotment, run: dict[str, Any]) -> dict[str, int]:
@@ -253,6 +259,10 @@ def _is_texts(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
+def _is_rules(value: object) -> bool:
+    return isinstance(value, dict) and _is_texts(value.get("never"))
+
+
 _SHAPE: Mapping[str, Callable[[Any], bool]] = {
     "private": lambda value: isinstance(value, bool),
     "unit": lambda value: value in tuple(Unit),
@@ -308,8 +318,9 @@ def _wrong_keys(part: Mapping[str, Any], shape: Mapping[str, Callable[[Any], boo
 
 def _misshapen(certificate: Mapping[str, Any]) -> list[str]:
     """What is missing or of another kind."""
+    shape = {**_SHAPE, **({"rules": _is_rules} if "rules" in certificate else {})}
     try:
-        found = _wrong_keys(certificate, _SHAPE)
+        found = _wrong_keys(certificate, shape)
     except RecursionError:
         return ["it is nested too deeply"]
     return [f"{name} is missing, or not what it should be" for name in found]
@@ -365,6 +376,7 @@ def certificate_rows(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("Protects", certificate["protects"]),
         ("Neighbours", f"{certificate['neighbours']}: {certificate['difference']}"),
         *(("Public", line) for line in certificate["public"]),
+        *(("Never", line) for line in certificate.get("rules", {}).get("never", ())),
         *(("Unprotected", line) for line in certificate.get("unprotected", ())),
         ("Domain", _domain_text(certificate["domain"])),
         ("Budget", f"rho = {float(rho):.6g} ({accounting_text(certificate['accounting'])})"),

@@ -136,7 +136,7 @@ class Wording:
                 name=member,
                 neighbours=f"Replace the attributes of one {member} by others.",
                 protects=f"the attributes of one {member}",
-                public=(f"the number of {member_table}", _DOMAIN),
+                public=(f"the number of {member_table}", _DOMAIN, *_rules(schema)),
             )
         if neighbours.unit is Unit.GROUP:
             return _of_groups(schema, neighbours, group, group_table)
@@ -157,11 +157,16 @@ class Wording:
                 f"the own attributes of every {group}{public}",
                 f"the maximum size, {schema.size_limit}",
                 _DOMAIN,
+                *_rules(schema),
             ),
         )
 
 
 _DOMAIN = "the domain: every attribute and the values it can take"
+
+
+def _rules(schema: Schema) -> tuple[str, ...]:
+    return ("the rules: what the schema says cannot be",) if schema.never else ()
 
 
 def _of_groups(schema: Schema, neighbours: Neighbours, group: str, table: str) -> Wording:
@@ -186,7 +191,7 @@ def _of_groups(schema: Schema, neighbours: Neighbours, group: str, table: str) -
         name=group,
         neighbours=change,
         protects=f"everything about a {group}: {there}{what}",
-        public=(*numbers, *limit, _DOMAIN),
+        public=(*numbers, *limit, _DOMAIN, *_rules(schema)),
     )
 
 
@@ -200,8 +205,9 @@ def dropped(schema: Schema) -> tuple[str, ...]:
     >>> dropped(load_schema("acs-red"))
     ('more than 3 members',)
     """
+    ruled = ("against a rule",) if schema.never and schema.on_violation == "drop" else ()
     if schema.group is None:
-        return ()
+        return ruled
     losses: list[str] = []
     roles = () if schema.roles is None else tuple(schema.roles.roles.values())
     if schema.oversize == "drop":
@@ -211,4 +217,18 @@ def dropped(schema: Schema) -> tuple[str, ...]:
     others = schema.roles is not None and schema.roles.others == "drop"
     if others and not any(role.min for role in roles):
         losses.append("nobody in a declared role")
-    return tuple(losses)
+    return (*losses, *ruled)
+
+
+def check_rules_fit_unit(schema: Schema, neighbours: Neighbours) -> None:
+    """Refuse to drop whole groups for what one member is like, where one member is protected.
+
+    Another value for one member could make the group vanish with everybody in it, which is more
+    than the sensitivities of that unit allow for.
+    """
+    if neighbours is Neighbours.IN_PLACE and schema.never and schema.on_violation == "drop":
+        raise KinfolkError(
+            "the unit is one individual, and `on_violation: drop` leaves out whole groups for what "
+            "one of their members is like: more than this unit's promise covers. Mend the data and "
+            "write `on_violation: error`, or protect whole groups (--unit household)."
+        )

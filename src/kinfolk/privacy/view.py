@@ -29,7 +29,7 @@ from kinfolk.privacy.sensitivity import (
     workload_sensitivities,
     workload_weights,
 )
-from kinfolk.privacy.unit import Neighbours, Unit, dropped
+from kinfolk.privacy.unit import Neighbours, Unit, check_rules_fit_unit, dropped
 from kinfolk.queries.naming import describe_marginal, marginal_from
 from kinfolk.queries.workload import Marginal, Workload
 from kinfolk.schema import Schema
@@ -154,6 +154,7 @@ class PublicView:
     @classmethod
     def weighted(cls, workload: Workload, guarantee: Guarantee, weights: Ints) -> PublicView:
         """The view of counts with these weights, before anything is known of the totals."""
+        check_rules_fit_unit(workload.schema, guarantee.neighbours)
         bounds = Sensitivities(
             workload, guarantee.neighbours, guarantee.accounting, weights=weights
         )

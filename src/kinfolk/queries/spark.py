@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -94,8 +95,7 @@ def _nobody(schema: Schema, cleaning: Cleaning) -> list[Problem]:
         return missing_columns(
             Source(name=name, columns=nothing, rows=0, untyped=False), [*nothing]
         )
-    oversize = cleaning.groups_oversize
-    return [nobody_left(name, oversize, cleaning.groups_read - oversize)]
+    return [nobody_left(name, cleaning)]
 
 
 def _need_pyspark() -> None:
@@ -249,7 +249,8 @@ def _problems(result: pa.Table) -> list[Problem]:
     found: dict[tuple[str, ...], Problem] = {}
     for text in texts:
         problem = Problem(**json.loads(text))
-        table, column = problem.where.split(", ")[0], problem.where.rsplit(", column ", 1)[-1]
+        table = problem.where.split(", ")[0]
+        column = re.split(r", (?=column |never\[)", problem.where)[-1]
         found.setdefault((table, column, problem.fix), problem)
     return list(found.values())
 

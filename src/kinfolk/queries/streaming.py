@@ -107,9 +107,7 @@ def count_files(
         except UnreadableError as error:
             raise DataError(HEADING, [error.problem]) from None
     if not counter.groups:
-        oversize = counter.cleaning.groups_oversize
-        others = counter.cleaning.groups_read - oversize
-        raise DataError(HEADING, [nobody_left(streams[-1].file.name, oversize, others)])
+        raise DataError(HEADING, [nobody_left(streams[-1].file.name, counter.cleaning)])
     return counter
 
 

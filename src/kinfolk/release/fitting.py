@@ -27,7 +27,7 @@ from kinfolk.privacy.certificate import (
 from kinfolk.privacy.curator import Curator
 from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.noise import opendp
-from kinfolk.privacy.unit import Neighbours, Unit
+from kinfolk.privacy.unit import Neighbours, Unit, check_rules_fit_unit
 from kinfolk.queries.workload import Workload
 from kinfolk.release.archive import model_digest
 from kinfolk.release.release import PROBABILITIES, Release, checked_seed
@@ -95,6 +95,7 @@ def fit(
     if not ledger.parent.is_dir():
         raise KinfolkError(f"{ledger.parent}: there is no such folder, for the ledger. Make it.")
     method.check()
+    check_rules_fit_unit(schema, guarantee.neighbours)
     if seed is None:
         opendp()
     began = ledger.exists()

@@ -119,7 +119,10 @@ class Release:
             types=self.types,
         )
         tables = {path.name: file_digest(path) for path in written.paths.values()}
-        stated = {**self.certificate, "release": {**self.certificate["release"], "tables": tables}}
+        released = {**self.certificate["release"], "tables": tables}
+        if self.schema.never:
+            released["acceptance"] = written.acceptance.describe()
+        stated = {**self.certificate, "release": released}
         text = json.dumps(stated, indent=2) + "\n"
         write_whole(Path(directory) / CERTIFICATE, text, durable=True)
         return written

@@ -142,7 +142,8 @@ def recompute(
 def _wording(certificate: Mapping[str, Any], schema: Schema, guarantee: Guarantee) -> list[str]:
     wrong: list[str] = []
     expected = wording_of(schema, guarantee.neighbours, guarantee.accounting)
-    expected.setdefault("unprotected", None)
+    for name in ("unprotected", "rules"):
+        expected.setdefault(name, None)
     expected["domain"] = schema.domain
     for name, value in expected.items():
         if certificate.get(name) != value:

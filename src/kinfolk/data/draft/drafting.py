@@ -7,6 +7,7 @@ holds the data, and no part of a private release.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ from kinfolk.data.draft.links import (
 )
 from kinfolk.data.draft.page import TableDraft, shown, write_page
 from kinfolk.data.draft.profile import LeftOut, Opened, Profile, open_table, profile, safe_name
+from kinfolk.data.draft.rules import sensible, suggest_rules
 from kinfolk.data.draft.sdv import Kinds, Metadata, read_metadata
 from kinfolk.data.tables import TableLike
 from kinfolk.errors import KinfolkError
@@ -106,16 +108,27 @@ class _Drafter:
             roles.heads if roles else None,
         )
         group = TableDraft(table=home_table, columns=homes, computed=computed)
-        text = write_page(
+        count = _free_name("COUNT", {*group.attributes, *drafted.attributes})
+        page = partial(
+            write_page,
             group,
             drafted,
             key=self.ids.key,
             link=self.ids.link,
             ids_read=self.ids.guessed,
             max_size=self._max_size(),
-            count=_free_name("COUNT", {*group.attributes, *drafted.attributes}),
+            count=count,
             roles=roles,
         )
+        schema = Schema.from_text(page(), name="the draft")
+        rules = suggest_rules(
+            _with(self.people_profiles, drafted),
+            _with(self.home_profiles, group),
+            self.ids.groups,
+            roles=roles,
+            count=count,
+        )
+        text = page(rules=sensible(rules, schema, roles))
         Schema.from_text(text, name="the draft")
         return Draft(text=text, notes=tuple(self._notes(group, drafted, roles)))
 
@@ -266,6 +279,16 @@ def _kept(
         name: found
         for name, found in profiles.items()
         if isinstance(found, Profile) and not isinstance(judged.get(name, _UNTOLD), LeftOut)
+    }
+
+
+def _with(
+    profiles: dict[str, Profile | LeftOut], draft: TableDraft
+) -> dict[str, tuple[Profile, Attribute]]:
+    return {
+        name: (found, draft.attributes[name])
+        for name, found in profiles.items()
+        if isinstance(found, Profile) and name in draft.attributes
     }
 
 

@@ -16,6 +16,7 @@ from kinfolk.data.draft.profile import Profile
 from kinfolk.data.draft.rounding import Floats, Ints
 from kinfolk.schema import Role, Value
 from kinfolk.schema.attributes import text_of
+from kinfolk.schema.language import KEYWORDS
 
 NAMES = (
     "relate", "related", "relp", "relshipp", "relationship", "relation", "rel", "relhh", "role",
@@ -48,6 +49,24 @@ class RoleGuess:
     """The roles recognised; none where the codes are unknown."""
     heads: Ints | None
     """(groups,) the row of every group's head; -1 for a group without members."""
+
+
+def name_in_rule(name: str) -> str:
+    """A column's name in a rule or a formula."""
+    return name if re.fullmatch(r"[A-Za-z_]\w*", name) else f"`{name}`"
+
+
+def value_in_rule(value: Value) -> str:
+    """A value in a rule or a formula.
+
+    >>> [value_in_rule(value) for value in (3, "self-employed", "no", "3+")]
+    ['3', 'self-employed', '"no"', '"3+"']
+    """
+    if not isinstance(value, str):
+        return text_of(value)
+    plain = re.fullmatch(r"[^\W\d_][\w-]*", value) and value.lower() not in KEYWORDS
+    quote = "'" if '"' in value else '"'
+    return value if plain else f"{quote}{value}{quote}"
 
 
 def has_role_name(name: str) -> bool:
@@ -130,11 +149,22 @@ _AGE = re.compile(r"(?i)agep?|age_.*|.*_age")
 Test = Callable[[Floats], npt.NDArray[np.bool_]]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Computed:
+    """What a column looks computed from."""
+
+    text: str
+    """In words."""
+    formula: str | None
+    """As a schema would say it, if it can and if that gives all groups what they have."""
+
+
 @dataclass(frozen=True, eq=False)
 class Recipe:
     """One way to compute a number per group from one column of its members."""
 
     text: str
+    formula: str | None
     profile: Profile
     test: Test | None
     """Which members are counted; None takes the head's value instead."""
@@ -154,7 +184,7 @@ def find_computed(
     people: Mapping[str, Profile],
     groups: Groups,
     heads: Ints | None,
-) -> dict[str, str]:
+) -> dict[str, Computed]:
     """Say for group columns what they look computed from; a suggestion, not a proof."""
     if groups.count < ENOUGH:
         return {}
@@ -163,40 +193,44 @@ def find_computed(
     wanted: dict[bytes, list[str]] = {}
     for name, profile in homes.items():
         wanted.setdefault(_coded(profile).tobytes(), []).append(name)
-    found: dict[str, str] = {}
+    found: dict[str, Computed] = {}
     for profile in people.values():
         column = _coded(profile)
-        for recipe in _recipes(profile, who):
+        for recipe in _recipes(profile, who, led=heads is not None):
             cooked = recipe.cook(column, groups, lead)
             if not (cooked == cooked[0]).all():
                 for name in wanted.get(cooked.tobytes(), []):
-                    found.setdefault(name, recipe.text)
+                    computed = Computed(text=recipe.text, formula=recipe.formula)
+                    found.setdefault(name, computed)
     ages = [recipe for profile in people.values() for recipe in _by_age(profile)]
     for name, profile in homes.items():
         if ages and name not in found and profile.whole and profile.numbers[0] == 0:
             nearly = _nearly(_coded(profile), ages, groups, lead)
-            found |= {name: nearly} if nearly else {}
+            found |= {name: Computed(text=nearly, formula=None)} if nearly else {}
     return {name: found[name] for name in homes if name in found}
 
 
-def _recipes(profile: Profile, who: str) -> Iterator[Recipe]:
-    yield Recipe(f"the {profile.name} of {who}", profile, None)
+def _recipes(profile: Profile, who: str, *, led: bool) -> Iterator[Recipe]:
+    named = name_in_rule(profile.name)
+    yield Recipe(f"the {profile.name} of {who}", f"head.{named}" if led else None, profile, None)
     yield from _by_age(profile)
     if len(profile.tally) > MOST_VALUES:
         return
     for value in profile.tally:
         shown, code = text_of(value), _code(value)
         is_it, is_not = partial(np.equal, code), partial(_differs, code=code)
-        yield Recipe(f"the number of members with {profile.name} {shown}", profile, is_it)
-        yield Recipe(f"the number of members with {profile.name} not {shown}", profile, is_not)
+        text, word = f"the number of members with {profile.name}", value_in_rule(value)
+        yield Recipe(f"{text} {shown}", f"count({named} = {word})", profile, is_it)
+        yield Recipe(f"{text} not {shown}", f"count({named} != {word})", profile, is_not)
 
 
 def _by_age(profile: Profile) -> Iterator[Recipe]:
     if profile.kind == "number" and _AGE.fullmatch(profile.name):
+        text, named = f"the number of members with {profile.name}", name_in_rule(profile.name)
         for age in AGES:
-            text = f"the number of members with {profile.name}"
-            yield Recipe(f"{text} under {age}", profile, partial(np.greater, age))
-            yield Recipe(f"{text} of at least {age}", profile, partial(np.less_equal, age))
+            younger, older = partial(np.greater, age), partial(np.less_equal, age)
+            yield Recipe(f"{text} under {age}", f"count({named} < {age})", profile, younger)
+            yield Recipe(f"{text} of at least {age}", f"count({named} >= {age})", profile, older)
 
 
 def _nearly(column: Floats, recipes: list[Recipe], groups: Groups, lead: Ints) -> str | None:

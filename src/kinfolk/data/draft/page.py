@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kinfolk.data.draft.hints import RoleGuess
+from kinfolk.data.draft.hints import Computed, RoleGuess
 from kinfolk.data.draft.profile import LeftOut, is_clean
+from kinfolk.data.draft.rules import NO_RULES, Rules
 from kinfolk.schema import Attribute
 from kinfolk.schema.writing import attribute_text, list_text
 from kinfolk.schema.yaml_text import scalar_text
@@ -42,7 +43,7 @@ class TableDraft:
     table: str
     columns: Mapping[str, Attribute | LeftOut]
     """Every column but the id, in the file's order."""
-    computed: Mapping[str, str] = field(default_factory=dict)
+    computed: Mapping[str, Computed] = field(default_factory=dict)
     """Columns that look computed from the members, and from what."""
 
     @property
@@ -66,6 +67,7 @@ def write_page(
     max_size: int,
     count: str,
     roles: RoleGuess | None,
+    rules: Rules = NO_RULES,
 ) -> str:
     """Write the draft as YAML; `ids_read` says whether the ids were guessed from the data."""
     mark = f"  {MARKER}" if ids_read else ""
@@ -85,6 +87,7 @@ def write_page(
         "oversize: drop  # or first: keep the first max_size members of a larger group",
         f"count: {scalar_text(count)}  # the name under which a group's size is queried",
         *(_role_lines(roles) if roles else []),
+        *_rule_lines(rules),
         f"workload: {{k: {k}, levels: [group, individual]}}",
     ]
     return "\n".join(lines) + "\n"
@@ -105,10 +108,36 @@ def _attribute_lines(draft: TableDraft) -> list[str]:
         if name in draft.computed:
             lines.append(
                 f"    # The next line looks computed from the members: it equals "
-                f"{draft.computed[name]}. If it is, add `derived: true`."
+                f"{draft.computed[name].text}. If it is, add {_derived(draft.computed[name])}."
             )
         lines.append(f"    {scalar_text(name)}: {attribute_text(column)}  {MARKER}")
     return lines
+
+
+def _derived(computed: Computed) -> str:
+    if computed.formula is None:
+        return "`derived: true`"
+    written = scalar_text(computed.formula)
+    roles = " (once `head` is a role)" if computed.formula.startswith("head.") else ""
+    return f"`derived: {written}`{roles}, or `derived: true` if the formula is another"
+
+
+def _rule_lines(rules: Rules) -> list[str]:
+    """Rules as a suggestion: what the data never shows is not what cannot be."""
+    if not rules.plain and not rules.of_roles:
+        return []
+    needed = [(text, "  (with roles)") for text in rules.of_roles]
+    return [
+        "# Never seen in the data, although it would be expected to occur. Where the codebook or",
+        "# common sense says that something cannot be at all, take the comment signs off its line",
+        "# (and off `never:`): synthetic data will then keep the rule. Delete the others.",
+        "# never:",
+        *(
+            f"#   - {scalar_text(text)}  {MARKER}{note}"
+            for text, note in [*((text, "") for text in rules.plain), *needed]
+        ),
+        "# on_violation: error  # or drop: leave groups that break a rule out",
+    ]
 
 
 def _role_lines(guess: RoleGuess) -> list[str]:
