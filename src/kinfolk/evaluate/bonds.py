@@ -24,7 +24,7 @@ PAIRS = 2_000_000
 FEW = 50
 """Fewer pairs than that say nothing about a correlation."""
 LINKED = 0.2
-"""Real numbers that correlate less are not linked."""
+"""Numbers that correlate less are not alike."""
 STRONGEST = 3
 """Numbers of groups and of their members that are shown, by the real rank correlation."""
 
@@ -41,8 +41,12 @@ class Gap:
     @property
     def words(self) -> str:
         """Its mean, and what nine of ten pairs lie between."""
-        ends = f"{number_words(self.p5)} to {number_words(self.p95)}"
-        return f"{number_words(self.mean)} ({ends})"
+        return f"{number_words(self.mean)} ({self.range})"
+
+    @property
+    def range(self) -> str:
+        """What nine of ten pairs lie between."""
+        return f"{number_words(self.p5)} to {number_words(self.p95)}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +64,7 @@ class Bond:
     correlation: tuple[float, float] | None
     """Of numbers."""
     gap: tuple[Gap, Gap] | None
-    """Of numbers that go with each other in truth, where the two people can be told apart."""
+    """Of numbers that are alike or in order in truth, where the two people can be told apart."""
 
     def findings(self) -> Iterator[Finding]:
         """How far the synthetic pairs are off."""
@@ -80,15 +84,16 @@ class Bond:
             yield Finding(topic="links", size=size, words=words)
         if self.gap is not None:
             ours, theirs = self.gap
+            what = f"{self.attribute} of {self.rows} less that of {self.columns}"
+            off = abs(theirs.mean - ours.mean)
             words = (
-                f"{self.attribute} of {self.rows} less that of {self.columns} is {theirs.words}, "
-                f"really {ours.words}"
+                f"{what} is {number_words(theirs.mean)} on average, really "
+                f"{number_words(ours.mean)}"
             )
-            off = max(
-                abs(theirs.mean - ours.mean),
-                abs(theirs.p5 - ours.p5) / 2,
-                abs(theirs.p95 - ours.p95) / 2,
-            )
+            ends = max(abs(theirs.p5 - ours.p5), abs(theirs.p95 - ours.p95)) / 2
+            if ends > off:
+                off = ends
+                words = f"{what} is {theirs.range} in 9 of 10 pairs, really {ours.range}"
             size = off / ((0.1 + chance) * ours.sd or 1.0)
             yield Finding(topic="links", size=size, words=words)
 
@@ -138,9 +143,11 @@ def bonds(
             ]
             enough = len(pairs) > 0 and all(len(one) >= FEW for one, _ in pairs)
             links = [_correlation(*pair) for pair in pairs] if enough else []
-            # Without roles nobody comes first; without a link a gap is about two averages.
-            close = tie.pairs and links and abs(links[0]) >= LINKED
-            gaps = [_gap(one - other) for one, other in pairs] if close else []
+            # Without roles nobody comes first.
+            gaps = [_gap(one - other) for one, other in pairs] if enough and tie.pairs else []
+            if gaps and abs(links[0]) < LINKED and abs(gaps[0].mean) < gaps[0].sd:
+                # Neither alike nor in order: the gap would only be that of two averages.
+                gaps = []
             found.append(
                 Bond(
                     tie=tie.name,
