@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from kinfolk.schema import Categorical, GroupTable, IndividualTable, Schema, WorkloadSpec
+from kinfolk.schema import (
+    Categorical,
+    GroupTable,
+    IndividualTable,
+    Numeric,
+    Schema,
+    WorkloadSpec,
+)
 
 SCRIPT = "<script>document.title='owned'</script>"
 CLOSING = '</script><img src=x onerror="document.title=1">'
@@ -23,6 +30,7 @@ HOSTILE = Schema(
         attributes={
             SCRIPT: Categorical(values=[0, 1], labels=[CLOSING, RTL]),
             "long" * 40: Categorical(values=["x" * 300, "y z " * 80]),
+            CLOSING: Numeric(bins=[0, 1, 9e14]),
         },
     ),
     max_size=3,
@@ -44,6 +52,7 @@ def hostile_tables(seed: int) -> dict[str, pa.Table]:
                 "home": home,
                 SCRIPT: rng.integers(2, size=len(home)),
                 "long" * 40: column(["x" * 300, "y z " * 80], len(home)),
+                CLOSING: rng.uniform(0, 9e14, size=len(home)),
             }
         ),
     }

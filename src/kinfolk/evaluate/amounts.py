@@ -137,7 +137,7 @@ class Amount:
                 which = "synthetic" if real.values else "real"
                 yield Finding(topic="numbers", size=100.0, words=f"no {which} {name} is a number")
             return
-        chance = 2 / np.sqrt(real.values)
+        chance = 2 * np.sqrt(1 / real.values + 1 / synthetic.values)
         scale = max(abs(real.mean), real.sd / 10) or 1.0
         for what, ours, theirs, allowed in (
             ("mean", real.mean, synthetic.mean, max(0.03 * scale, chance * real.sd)),

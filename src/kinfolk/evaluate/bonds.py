@@ -69,7 +69,7 @@ class Bond:
     def findings(self) -> Iterator[Finding]:
         """How far the synthetic pairs are off."""
         who = f"{self.rows} and {self.columns}"
-        chance = 2 / np.sqrt(max(self.pairs[0], 1))
+        chance = 2 * np.sqrt(sum(1 / number for number in self.pairs))
         real, other = self.same
         allowed = max(0.03, chance * np.sqrt(real * (1 - real)))
         words = (
@@ -148,14 +148,17 @@ def bonds(
             if gaps and abs(links[0]) < LINKED and abs(gaps[0].mean) < gaps[0].sd:
                 # Neither alike nor in order: the gap would only be that of two averages.
                 gaps = []
+            table = known[position]
+            # Without roles every pair was counted both ways.
+            ways, counted = 1 if tie.pairs else 2, (sum(table.real), sum(table.synthetic))
             found.append(
                 Bond(
                     tie=tie.name,
                     rows=tie.rows,
                     columns=tie.columns,
                     attribute=shown[position].name,
-                    pairs=(sum(known[position].real), sum(known[position].synthetic)),
-                    same=known[position].same,
+                    pairs=(counted[0] // ways, counted[1] // ways),
+                    same=table.same,
                     correlation=(links[0], links[1]) if links else None,
                     gap=(gaps[0], gaps[1]) if gaps else None,
                 )

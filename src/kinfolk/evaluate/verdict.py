@@ -93,10 +93,12 @@ def broken_share(topic: Topic, share: float, words: str) -> Finding:
 def number_words(number: float) -> str:
     """A number with as many digits as help.
 
-    >>> [number_words(one) for one in (29510.4, 21.658, 0.3664, 0.00211, 0.0, -3.0)]
-    ['29,510', '21.7', '0.366', '0.0021', '0', '-3']
+    >>> [number_words(one) for one in (29510.4, 21.658, 0.3664, 0.00211, 0.0, -3.0, 2e12)]
+    ['29,510', '21.7', '0.366', '0.0021', '0', '-3', '2e+12']
     """
     size = abs(number)
+    if size >= 1e9:
+        return f"{number:.4g}"
     if size >= 1000 or number == int(number):
         return f"{number:,.0f}"
     places = 0 if size >= 100 else 1 if size >= 10 else 2 if size >= 1 else 3 if size >= 0.1 else 4
