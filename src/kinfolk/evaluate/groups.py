@@ -220,33 +220,17 @@ def _share(those: Ints, among: Ints) -> float:
     return float(np.isin(those, among).mean()) if len(those) else 0.0
 
 
-def take(data: Encoded, groups: npt.NDArray[np.int64]) -> Encoded:
-    """The groups at these positions, each as often as it is named; codes only."""
-    sizes = data.sizes[groups]
-    offsets = np.concatenate([[0], np.cumsum(sizes)])
-    within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], sizes)
-    people = np.repeat(data.offsets[groups], sizes) + within
-    return replace(
-        data,
-        group=data.group[groups],
-        individual=data.individual[people],
-        offsets=offsets,
-        role=None if data.role is None else data.role[people],
-        numbers=None,
-    )
-
-
 def bootstrap_resample(data: Encoded) -> Encoded:
     """As many groups, drawn with replacement: what another survey of the same size would look like.
 
     Its errors are what chance alone does to a survey of this size: a yardstick for all others.
     """
     rng = np.random.default_rng(SEED)
-    return take(data, rng.integers(data.groups, size=data.groups))
+    return replace(data, numbers=None).take(rng.integers(data.groups, size=data.groups))
 
 
 def halves(data: Encoded) -> tuple[Encoded, Encoded]:
     """Two random halves."""
     order = np.random.default_rng(SEED).permutation(data.groups)
-    middle = (data.groups + 1) // 2
-    return take(data, order[:middle]), take(data, order[middle:])
+    middle, codes = (data.groups + 1) // 2, replace(data, numbers=None)
+    return codes.take(order[:middle]), codes.take(order[middle:])
