@@ -78,7 +78,7 @@ class Check:
         left = replace(without(members, broken), against=tuple(against))
         if not len(left.groups) and not part:
             if not problems:
-                problems.append(nobody_left(self.people.name, left.cleaning))
+                problems.append(nobody_left(schema, self.people.name, left.cleaning))
             return None
         return left
 
