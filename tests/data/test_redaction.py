@@ -33,6 +33,7 @@ NO_DATA = {
 CASES = [case for case in (*FILE_CASES, *FRAME_CASES) if case.name not in NO_DATA]
 PUBLIC = (
     "declared values 0, 1, 2",
+    "never[0]",
     "bins 0 to 120",
     "bins 0 to 5000",
     "needs at least 1",
