@@ -10,6 +10,7 @@ import math
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,9 +18,20 @@ import pytest
 from audit.planted import publish_the_file, publish_the_groups
 from kinfolk._io import quick_folder
 from kinfolk.audit.search import one_thread
-from kinfolk.audit.town import LODGERS, OVERSIZE, Home, tables_of, town_schema, townspeople
+from kinfolk.audit.town import (
+    CHILD,
+    HEAD,
+    LODGERS,
+    OVERSIZE,
+    Home,
+    Member,
+    tables_of,
+    town_schema,
+    townspeople,
+)
 from kinfolk.audit.tradeoff import highest_rate
 from kinfolk.release.synthesizer import Synthesizer
+from kinfolk.schema import Schema
 
 EPSILON, DELTA = 0.2, 1e-6
 RUNS = 40
@@ -38,9 +50,9 @@ def _quickly(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-def maker(neighbours: str, *, seed: int | None = None) -> Synthesizer:
+def maker(neighbours: str, *, seed: int | None = None, schema: Schema | None = None) -> Synthesizer:
     return Synthesizer(
-        town_schema(),
+        town_schema() if schema is None else schema,
         unit="household",
         neighbours=neighbours,
         epsilon=EPSILON,
@@ -111,6 +123,34 @@ def test_one_more_that_is_dropped_changes_not_a_bit(home: Home, seed: int) -> No
     np.testing.assert_array_equal(first.model.probabilities, second.model.probabilities)
     assert first.certificate["totals"] == second.certificate["totals"]
     assert first.certificate["spends"] == second.certificate["spends"]
+
+
+RULED = replace(town_schema(), never=["nobody with age = old"], on_violation="drop")
+YOUNG = Home(own=(1,), members=tuple(Member(role=role, codes=(0, 0)) for role in (HEAD, CHILD)))
+"""A household that cleaning drops, as it breaks the rule."""
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_one_more_that_breaks_a_rule_changes_not_a_bit(seed: int) -> None:
+    first, second = (
+        maker("add-remove", seed=seed, schema=RULED).fit(tables).release  # type: ignore[arg-type]
+        for tables in (town(), town(YOUNG))
+    )
+    assert first.groups == second.groups
+    np.testing.assert_array_equal(first.model.probabilities, second.model.probabilities)
+    assert first.certificate["totals"] == second.certificate["totals"]
+    assert first.certificate["spends"] == second.certificate["spends"]
+
+
+def test_under_replace_the_number_that_keeps_the_rules_is_bought() -> None:
+    """The file has as many households either way; how many of them are kept is not told exactly."""
+    first, second = (
+        maker("replace", seed=1, schema=RULED).fit(town(home)).release  # type: ignore[arg-type]
+        for home in (KEPT, YOUNG)
+    )
+    for release in (first, second):
+        assert {"total": "groups"} in [one["bought"] for one in release.certificate["spends"]]
+        assert release.certificate["totals"]["groups_read"] == len(townspeople()) + 1
 
 
 def test_one_that_is_kept_by_one_that_is_dropped_cannot_be_told() -> None:

@@ -7,6 +7,7 @@ from bad_input.cases import (
     FOLDER,
     HOUSEHOLDS,
     PERSONS,
+    SCHEMA,
     Case,
     arrow,
     households,
@@ -360,6 +361,32 @@ FILE_CASES = [
             (
                 "got 1 file, but the schema has 2 tables. Name one file for each, in "
                 "this order: households, persons."
+            ),
+        ),
+    ),
+    Case(
+        name="a household that breaks a rule: `never: [veh = none and sex = male]`",
+        files={"schema.yaml": SCHEMA + "never: [veh = none and sex = male]\n"},
+        says=(
+            (
+                "persons.csv, line 5, never[0]: household 902 breaks the rule 'veh = none and "
+                "sex = male'. Mend the data or the rule, or leave such groups out: "
+                "`on_violation: drop`."
+            ),
+        ),
+    ),
+    Case(
+        name="a column that the members contradict: `derived: count(sex = female)`",
+        files={
+            "schema.yaml": swap(
+                SCHEMA, ("one, more]}", "one, more], derived: count(sex = female)}")
+            )
+        },
+        says=(
+            (
+                "households.csv, line 2, column veh: it is 1, and 'count(sex = female)' of the "
+                "members is 2 (2 such groups: 901, 903). Mend the column or the formula; with "
+                "`derived: true`, nobody looks."
             ),
         ),
     ),

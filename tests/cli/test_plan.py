@@ -122,3 +122,41 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "Compositions  3" in printed.out
     assert run(["plan", str(schema), "--groups", "0", *told, *method]) == 2
     assert "groups is 0" in capsys.readouterr().err
+
+
+RELATED = """
+group: {table: homes, id: home, attributes: {veh: {values: [0, 1]}, size: {derived: count}}}
+individual: {table: people, group_id: home, attributes: {sex: {values: [m, f]}}}
+max_size: 4
+roles:
+  column: who
+  head: {values: [h], min: 1, max: 1}
+  child: {values: [c], min: 0, max: 3}
+relations:
+  sibling: [[child, child]]
+  parent: [[head, child]]
+never: [veh = 1 and COUNT = 4]
+workload: {k: 2, levels: [group, individual, relation]}
+"""
+
+
+def test_rules_and_relations_that_nothing_tells_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "schema.yaml"
+    path.write_text(RELATED, encoding="utf-8")
+    promised = ["--groups", "500", "--unit", "household", "--epsilon", "1", "--delta", "1e-9"]
+    assert run(["plan", str(path), *promised]) == 0
+    printed = capsys.readouterr()
+    assert "Rules         1 (on_violation: error)" in printed.out
+    assert "Computed      size" in printed.out
+    assert "the relation sibling is between members of one role (child)" in printed.err
+    assert "parent" not in printed.err
+    assert "leaves out" not in printed.err
+    path.write_text(RELATED.replace("{k: 2,", "{k: 2, attributes: [sex, veh],"), encoding="utf-8")
+    assert run(["plan", str(path), *promised]) == 0
+    assert "the workload leaves out who" in capsys.readouterr().err
+    path.write_text(RELATED + "on_violation: drop\n", encoding="utf-8")
+    promised[promised.index("household")] = "person"
+    assert run(["plan", str(path), *promised]) == 2
+    assert "`on_violation: drop` leaves out whole groups" in capsys.readouterr().err

@@ -16,10 +16,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from homes import HOMES, homes, written
-from kinfolk import KinfolkError, Synthesizer, load
+from kinfolk import KinfolkError, Schema, Synthesizer, load
 from kinfolk.cli.main import run
 from kinfolk.data.encode import encode
 from kinfolk.methods.paper import AdaptiveTraining
+from kinfolk.models import records
 from kinfolk.privacy import Gaussian, Ledger
 from kinfolk.privacy.account import read_account
 from kinfolk.privacy.certificate import check_certificate, read_certificate
@@ -390,3 +391,33 @@ def test_kill_and_resume(inputs: list[str], tmp_path: Path) -> None:
     assert len(after.releases) == 82
     assert len(after.spends) == len(after.releases) + len(before.unreleased)
     assert check_certificate(read_certificate(tmp_path / "out" / "privacy.json")) == []
+
+
+def test_rules_are_kept_and_what_is_hard_about_them_is_said(
+    inputs: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Most homes break it: they are dropped, and a model of few rounds does not know it well.
+    monkeypatch.setattr(records, "LOW", 0.95)
+    text = HOMES.to_yaml() + "never: [COUNT >= 2 and veh >= 1]\non_violation: drop\n"
+    Path(inputs[0]).write_text(text, encoding="utf-8")
+    assert synth(inputs, tmp_path / "release", "--seed", "1") == 0
+    said = capsys.readouterr().out
+    stated = read_certificate(tmp_path / "release" / "privacy.json")
+    rate = stated["release"]["acceptance"]["rate"]
+    assert rate < 0.95
+    note = f"Note: only {rate:.0%} of the groups kept the rules when they were first drawn"
+    assert note in said
+    drawn = {name: tmp_path / "release" / f"{name}.csv" for name in HOMES.table_names}
+    schema = Schema.from_yaml(inputs[0])
+    assert encode(schema, drawn).cleaning.groups_against_rules == 0
+    model = str(tmp_path / "release" / "model.kinfolk")
+    assert run(["sample", model, "--groups", "50", "-o", str(tmp_path / "more")]) == 0
+    assert "of the groups kept the rules when they were first drawn" in capsys.readouterr().out
+    # One person's values do not decide over a whole home.
+    person = ["--unit", "person", "--epsilon", "1", "--delta", "1e-6", *QUICK]
+    assert run(["synth", *inputs, *person, "-o", str(tmp_path / "person")]) == 2
+    assert "`on_violation: drop` leaves out whole groups" in capsys.readouterr().err
+    assert not (tmp_path / "person").exists()

@@ -33,6 +33,7 @@ NO_DATA = {
 CASES = [case for case in (*FILE_CASES, *FRAME_CASES) if case.name not in NO_DATA]
 PUBLIC = (
     "declared values 0, 1, 2",
+    "never[0]",
     "bins 0 to 120",
     "bins 0 to 5000",
     "needs at least 1",
@@ -193,10 +194,16 @@ SHOWN: dict[str, set[str]] = {
     },
     "data/clean.py": {
         *("name", "limits.min", "links.name(row)", "number", "who", "place", "roles.column"),
-        "schema.group.id if schema.group else ''",
+        *("schema.group.id if schema.group else ''", "ruled"),
     },
     "data/tables.py": {
         *("self.name", "self.named_by", "kind", "', '.join(SUFFIXES)"),
+    },
+    "data/violations.py": {
+        *("place", "at", "who", "name", "there", "right", "listed", "noun", "self._such(groups)"),
+        *("singular(self.schema.group.table)", "self.links.name(int(groups[0]))"),
+        *("shown(rule.text, most=120)", "shown(formula.text, most=120)"),
+        "self._place(int(groups[0]))",
     },
     "evaluate/integrity.py": {
         *("directory", "name", "kind", "there[0].name", "there[1].name"),

@@ -16,7 +16,7 @@ from kinfolk.models.base import sample_encoded
 from kinfolk.models.histogram import Histogram
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
-from kinfolk.models.records import Records, broken, composition_of
+from kinfolk.models.records import Acceptance, Records, broken, composition_of
 from kinfolk.schema import Categorical, GroupTable, IndividualTable, Numeric, Role, Roles, Schema
 
 FAMILY = Schema(
@@ -167,3 +167,14 @@ def test_a_model_without_a_group_that_keeps_the_rules_is_refused() -> None:
         Records(model=replace(model, probabilities=some / some.sum())).draw_all(
             20, rng=np.random.default_rng(1)
         )
+
+
+def test_what_is_worth_saying_of_the_rules_is_said() -> None:
+    assert Acceptance(drawn=100, kept=60).notes() == []
+    (low,) = Acceptance(drawn=100, kept=49).notes()
+    assert low.startswith("only 49% of the groups kept the rules when they were first drawn")
+    (_, copies) = Acceptance(drawn=100, kept=9, repeated=3).notes()
+    assert copies.startswith("3 groups could not be drawn so that they keep the rules")
+    assert Acceptance(drawn=3, kept=1).describe() == {
+        "drawn": 3, "kept": 1, "repeated": 0, "rate": 0.333333,
+    }  # fmt: skip

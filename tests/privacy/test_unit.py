@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from kinfolk.errors import KinfolkError
-from kinfolk.privacy.unit import Neighbours, Unit, Wording, dropped
-from kinfolk.privacy.view import public_totals
+from kinfolk.privacy.guarantee import Guarantee
+from kinfolk.privacy.unit import Neighbours, Unit, Wording, check_rules_fit_unit, dropped
+from kinfolk.privacy.view import PublicView, public_totals
+from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
 from promises import ADD_REMOVE, IN_PLACE, REPLACE
 
@@ -75,6 +77,8 @@ roles:
   head: {values: [0], min: 0, max: 1}
   child: {values: [2], min: 0, max: 3}
 """
+RULE = "\nnever: [sex = 2 and veh = 1]\n"
+DROP = "\non_violation: drop\n"
 HEADS = ROLES.replace("min: 0, max: 1", "min: 1, max: 1")
 
 
@@ -125,6 +129,11 @@ def test_what_cleaning_drops_is_part_of_the_neighbours() -> None:
         # Whoever has no head is refused, and not dropped.
         "oversize: first" + HEADS: (),
         HEADS: ("more than 4 members", "more members of a role"),
+        RULE: ("more than 9 members",),
+        RULE + DROP: ("more than 9 members", "against a rule"),
+        "oversize: first" + RULE + DROP: ("against a rule",),
+        # Without a rule there is nothing to drop for.
+        "oversize: first" + DROP: (),
     }.items():
         found = schema(more)
         assert len(dropped(found)) == len(losses)
@@ -136,6 +145,26 @@ def test_what_cleaning_drops_is_part_of_the_neighbours() -> None:
         assert all_kept is not bool(losses)
         assert public_totals(found, REPLACE)[0] is not bool(losses)
         assert not public_totals(found, ADD_REMOVE)[0]
+
+
+def test_rules_are_public() -> None:
+    for neighbours in (ADD_REMOVE, REPLACE, IN_PLACE):
+        assert "the rules: what the schema says cannot be" in public(neighbours, RULE)
+        assert "rules" not in public(neighbours)
+
+
+def test_a_group_is_not_dropped_for_a_member_where_members_are_protected() -> None:
+    """One other value for one person could take the whole household away."""
+    for neighbours in (ADD_REMOVE, REPLACE):
+        check_rules_fit_unit(schema(RULE + DROP), neighbours)
+    check_rules_fit_unit(schema(RULE), IN_PLACE)
+    promise = Guarantee.of(neighbours=IN_PLACE, epsilon=1.0, delta=1e-9)
+    for refuse in (
+        lambda: check_rules_fit_unit(schema(RULE + DROP), IN_PLACE),
+        lambda: PublicView.of(Workload.of(schema(RULE + DROP)), promise),
+    ):
+        with pytest.raises(KinfolkError, match="`on_violation: drop` leaves out whole groups"):
+            refuse()
 
 
 def test_the_words_are_the_schemas() -> None:
@@ -167,3 +196,9 @@ def test_flat_data_has_rows() -> None:
         Wording.of(flat, REPLACE).public
     )
     assert dropped(flat) == ()
+    ruled = Schema.from_text(flat.to_yaml() + "never: [sex = 2]\non_violation: drop\n")
+    assert Wording.of(ruled, ADD_REMOVE).neighbours == (
+        "Add or remove one whole person of any kind, whether it is kept or dropped "
+        "(against a rule)."
+    )
+    assert not public_totals(ruled, REPLACE)[0]

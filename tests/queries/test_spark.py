@@ -165,6 +165,22 @@ def test_problems_come_back_as_messages(spark: Any, spoil: Callable[[Tables], Ta
 
 @pytest.mark.slow
 @needs_spark
+def test_rules_and_formulas(spark: Any) -> None:
+    text = HOMES.to_yaml() + "never: [COUNT = 3 and veh = 2, sex = m and veh = 1]\n"
+    tables = homes()
+    dropping = Workload.of(Schema.from_text(text + "on_violation: drop\n"))
+    counter = count_spark(dropping, frames(spark, tables), partitions=2)
+    assert counter.cleaning.groups_against_rules > 0
+    assert_same(counter, in_memory(dropping, tables))
+    with pytest.raises(DataError) as found:
+        count_spark(Workload.of(Schema.from_text(text)), frames(spark, tables), partitions=3)
+    # Each rule once, although every task finds groups that break it.
+    places = [problem.where.rsplit(", ", 1)[-1] for problem in found.value.problems]
+    assert sorted(places) == ["never[0]", "never[1]"]
+
+
+@pytest.mark.slow
+@needs_spark
 def test_executors_redact_too(spark: Any) -> None:
     tables = homes()
     tables["people"] = tables["people"].set_column(

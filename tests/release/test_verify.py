@@ -185,6 +185,10 @@ FORGERIES: dict[str, Callable[[dict[str, Any]], None]] = {
     "a public fact left out": lambda c: c["public"].pop(),
     "a public fact added": lambda c: c["public"].append("the weather"),
     "something unprotected": change(unprotected=["the rich"]),
+    "rules that the schema does not have": change(
+        rules={"never": ["veh = 2"], "on_violation": "error"}
+    ),
+    "rules that are none": change(rules=["veh = 2"]),
     "what cleaning does": lambda c: c["cleaning"].update(oversize="first"),
     "the domain": change(domain="drafted"),
     "the schema's digest": run_change(schema="0" * 64),
@@ -226,6 +230,62 @@ def test_a_forgery_is_refused_where_the_schema_is_given(
         command = ["certificate", str(path), "--schema", str(tmp_path / "schema.yaml")]
         assert run(command) == status
     assert "does not hold" in capsys.readouterr().err
+
+
+RULED = Schema.from_text(
+    DROPPING.to_yaml() + "never: [COUNT = 3 and veh = 2, sex = m and veh = 1]\non_violation: drop\n"
+)
+RULE_FORGERIES: dict[str, Callable[[dict[str, Any]], object]] = {
+    "left out": lambda c: c.pop("rules"),
+    "one left out": lambda c: c["rules"]["never"].pop(),
+    "one added": lambda c: c["rules"]["never"].append("sex = f and veh = 0"),
+    "another": lambda c: c["rules"]["never"].__setitem__(0, "COUNT = 3 and veh = 1"),
+    "refused instead of dropped": lambda c: c["rules"].update(on_violation="error"),
+    "not said to drop anybody": lambda c: c["cleaning"]["dropped"].pop(),
+    "not said to be public": lambda c: c["public"].pop(),
+}
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_rules_are_stated_and_recomputed(neighbours: str, tmp_path: Path) -> None:
+    maker = released(RULED, neighbours=neighbours)
+    honest = plain(maker.certificate)
+    assert honest["rules"] == {"never": list(RULED.never), "on_violation": "drop"}
+    assert honest["cleaning"]["dropped"] == ["more than 3 members", "against a rule"]
+    assert "(more than 3 members; against a rule)" in honest["difference"]
+    assert verify(honest, RULED) == []
+    path = tmp_path / "model.kinfolk"
+    maker.save(path)
+    assert load(path).schema.never == RULED.never
+    header, arrays = read_archive(path)
+    for what, forge in RULE_FORGERIES.items():
+        forged = copy.deepcopy(honest)
+        forge(forged)
+        assert verify(forged, RULED), what
+        changed = copy.deepcopy(header)
+        forge(changed["certificate"])
+        write_archive(path, changed, arrays)
+        with pytest.raises(KinfolkError, match="its certificate does not hold"):
+            load(path)
+
+
+def test_how_often_the_rules_were_kept_stands_beside_the_tables(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    maker = released(RULED)
+    written = maker.release.write(tmp_path, groups=50, seed=1)
+    stated = json.loads((tmp_path / "privacy.json").read_text(encoding="utf-8"))
+    assert stated["release"]["acceptance"] == written.acceptance.describe()
+    assert stated["release"]["acceptance"]["drawn"] == 50
+    RULED.to_yaml(tmp_path / "schema.yaml")
+    command = ["certificate", str(tmp_path / "privacy.json")]
+    assert run([*command, "--schema", str(tmp_path / "schema.yaml")]) == 0
+    out = capsys.readouterr().out
+    assert all(rule in out for rule in RULED.never)
+    released().release.write(tmp_path, groups=20, seed=1)
+    stated = json.loads((tmp_path / "privacy.json").read_text(encoding="utf-8"))
+    assert "acceptance" not in stated["release"]
+    assert "rules" not in stated
 
 
 def test_some_forgeries_add_up(honest: dict[str, Any]) -> None:

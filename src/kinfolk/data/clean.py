@@ -87,7 +87,7 @@ def apply_size_and_role_limits(
     )
     if not len(kept) and not part:
         if not problems:
-            problems.append(nobody_left(people.name, cleaning))
+            problems.append(nobody_left(schema, people.name, cleaning))
         return None
     return Members(
         groups=kept,
@@ -98,18 +98,19 @@ def apply_size_and_role_limits(
     )
 
 
-def nobody_left(table: str, cleaning: Cleaning) -> Problem:
+def nobody_left(schema: Schema, table: str, cleaning: Cleaning) -> Problem:
     """Cleaning has left no group."""
     oversize, against = cleaning.groups_oversize, cleaning.groups_against_rules
     others = cleaning.groups_read - oversize - against
-    ruled = f", {private(f'{against:,}')} against a rule" if against else ""
+    dropping = schema.never and schema.on_violation == "drop"
+    ruled = f", {private(f'{against:,}')} against a rule" if dropping else ""
     what = (
         f"no group is left: {private(f'{oversize:,}')} over max_size or a role's max, "
         f"{private(f'{others:,}')} without anybody in a declared role{ruled}."
     )
     fix = "Raise max_size or max, write `oversize: first`, or declare the roles that occur."
-    if against:
-        fix = f"Check the rules under `never`. {fix}"
+    if dropping:
+        fix += " Check the rules under `never`."
     return Problem(where=table, what=what, fix=fix)
 
 

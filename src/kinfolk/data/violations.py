@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kinfolk.data.clean import Ints, Members, nobody_left
-from kinfolk.data.columns import Codes, column_numbers, join_truncated, number_codes
+from kinfolk.data.columns import Codes, column_numbers, join_truncated, number_codes, written
 from kinfolk.data.linking import Links
 from kinfolk.data.tables import Source
 from kinfolk.errors import Problem, private, redacting
@@ -78,7 +78,7 @@ class Check:
         left = replace(without(members, broken), against=tuple(against))
         if not len(left.groups) and not part:
             if not problems:
-                problems.append(nobody_left(self.people.name, left.cleaning))
+                problems.append(nobody_left(schema, self.people.name, left.cleaning))
             return None
         return left
 
@@ -220,5 +220,6 @@ def _columns(
 
 def _said(value: float, attribute: Attribute) -> str:
     if isinstance(attribute, Categorical):
-        return private(attribute.label(int(value)))
+        blank = value == len(attribute.values)
+        return private("blank" if blank else written(attribute.values[int(value)]))
     return private("blank" if np.isnan(value) else f"{value:.15g}")

@@ -95,7 +95,7 @@ def _nobody(schema: Schema, cleaning: Cleaning) -> list[Problem]:
         return missing_columns(
             Source(name=name, columns=nothing, rows=0, untyped=False), [*nothing]
         )
-    return [nobody_left(name, cleaning)]
+    return [nobody_left(schema, name, cleaning)]
 
 
 def _need_pyspark() -> None:

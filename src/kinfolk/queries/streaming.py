@@ -107,7 +107,7 @@ def count_files(
         except UnreadableError as error:
             raise DataError(HEADING, [error.problem]) from None
     if not counter.groups:
-        raise DataError(HEADING, [nobody_left(streams[-1].file.name, counter.cleaning)])
+        raise DataError(HEADING, [nobody_left(schema, streams[-1].file.name, counter.cleaning)])
     return counter
 
 

@@ -60,12 +60,12 @@ def value_in_rule(value: Value) -> str:
     """A value in a rule or a formula.
 
     >>> [value_in_rule(value) for value in (3, "self-employed", "no", "3+")]
-    ['3', 'self-employed', '"no"', '"3+"']
+    ['3', 'self-employed', "'no'", "'3+'"]
     """
     if not isinstance(value, str):
         return text_of(value)
     plain = re.fullmatch(r"[^\W\d_][\w-]*", value) and value.lower() not in KEYWORDS
-    quote = "'" if '"' in value else '"'
+    quote = '"' if "'" in value else "'"
     return value if plain else f"{quote}{value}{quote}"
 
 

@@ -19,6 +19,7 @@ from kinfolk.data.draft.rounding import Ints
 from kinfolk.data.linking import Links, link_by
 from kinfolk.errors import DataError, KinfolkError, Problem
 from kinfolk.schema.findings import did_you_mean
+from kinfolk.schema.yaml_text import scalar_text
 
 _SIZE = re.compile(r"(?i)(np|persons?|size|hh_?size|household_?size|numprec|n_?persons|members)")
 _RUNNING = re.compile(
@@ -61,7 +62,9 @@ def is_size(profile: Profile, groups: Groups, *, people: bool) -> LeftOut | None
         return None
     if profile.numbers[-1] != sizes.max() or not np.array_equal(profile.at(), sizes):
         return None
-    return LeftOut("it equals the number of members, which is queried as the group's size anyway")
+    why = "it equals the number of members, which is queried as the group's size anyway"
+    more = "" if people else f"; to write it, add `{scalar_text(profile.name)}: {{derived: count}}`"
+    return LeftOut(why + more)
 
 
 def is_running_number(profile: Profile, groups: Groups) -> LeftOut | None:

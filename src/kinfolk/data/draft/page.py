@@ -87,8 +87,8 @@ def write_page(
         "oversize: drop  # or first: keep the first max_size members of a larger group",
         f"count: {scalar_text(count)}  # the name under which a group's size is queried",
         *(_role_lines(roles) if roles else []),
-        *_rule_lines(rules),
         f"workload: {{k: {k}, levels: [group, individual]}}",
+        *_rule_lines(rules),
     ]
     return "\n".join(lines) + "\n"
 
@@ -126,16 +126,17 @@ def _rule_lines(rules: Rules) -> list[str]:
     """Rules as a suggestion: what the data never shows is not what cannot be."""
     if not rules.plain and not rules.of_roles:
         return []
-    needed = [(text, "  (with roles)") for text in rules.of_roles]
+    plain, of_roles = (
+        [f"#   - {scalar_text(text)}  {MARKER}" for text in texts]
+        for texts in (rules.plain, rules.of_roles)
+    )
     return [
         "# Never seen in the data, although it would be expected to occur. Where the codebook or",
         "# common sense says that something cannot be at all, take the comment signs off its line",
         "# (and off `never:`): synthetic data will then keep the rule. Delete the others.",
         "# never:",
-        *(
-            f"#   - {scalar_text(text)}  {MARKER}{note}"
-            for text, note in [*((text, "") for text in rules.plain), *needed]
-        ),
+        *plain,
+        *(["#   # these need the roles:", *of_roles] if of_roles else []),
         "# on_violation: error  # or drop: leave groups that break a rule out",
     ]
 

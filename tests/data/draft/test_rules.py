@@ -1,0 +1,149 @@
+"""Rules that a draft suggests: the data keep them, and none is in force before it is confirmed."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from kinfolk.data.draft import draft_schema
+from kinfolk.data.draft.rules import MOST
+from kinfolk.data.encode import encode
+from kinfolk.datasets import load_detroit
+from kinfolk.errors import DataError
+from kinfolk.schema import Schema
+
+HOMES = 600
+RNG = np.random.default_rng(5)
+SIZES = RNG.integers(1, 6, HOMES)
+GROUP = np.repeat(np.arange(HOMES), SIZES)
+RANK = np.concatenate([np.arange(size) for size in SIZES])
+HEAD = np.repeat(RNG.integers(35, 80, HOMES), SIZES)
+AGE = np.where(
+    RANK == 0,
+    HEAD,
+    np.where(RANK == 1, HEAD - 3, np.maximum(0, HEAD - RNG.integers(21, 60, len(RANK)))),
+)
+WORK = np.where(RNG.random(len(AGE)) < 0.5, "employed", "at home").astype(object)
+WORK[AGE < 16] = None
+PEOPLE: dict[str, Any] = {
+    "home": GROUP,
+    "relate": np.array(["head", "spouse", "child"])[np.minimum(RANK, 2)],
+    "age": AGE,
+    "sex": RNG.integers(1, 3, len(AGE)),
+    "work": WORK,
+    "hours": np.where(WORK == "employed", RNG.integers(5, 60, len(AGE)), np.nan),
+    "school": np.where(AGE < 3, -9, RNG.integers(0, 3, len(AGE))),
+}
+TABLES = {
+    "households": pa.table(
+        {
+            "home": np.arange(HOMES),
+            "kind": np.where(SIZES == 1, "single", "family"),
+            "kids": np.bincount(GROUP[AGE < 18], minlength=HOMES),
+            "oldest": HEAD[RANK == 0],
+            "size": SIZES,
+        }
+    ),
+    "persons": pa.table(PEOPLE),
+}
+
+
+def suggested(text: str) -> list[str]:
+    return re.findall(r'^#   - "(.*)"  # READ FROM THE DATA: confirm', text, re.MULTILINE)
+
+
+def active(text: str) -> str:
+    """A draft whose suggestions somebody has taken, roles included."""
+    text = re.sub(r"(?m)^    relate: .*\n", "", text)
+    if "# roles:" in text and "#   others: keep  # or" in text:
+        start, end = text.index("# roles:"), text.index("workload:")
+        text = text[:start] + re.sub(r"(?m)^# ", "", text[start:end]) + text[end:]
+    start = text.index("# never:")
+    return text[:start] + re.sub(r"(?m)^# ", "", text[start:])
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    return draft_schema(*TABLES.values()).text
+
+
+def test_nothing_is_in_force(text: str) -> None:
+    schema = Schema.from_text(text)
+    assert (schema.never, schema.formulas) == ((), {})
+    assert encode(schema, TABLES).groups == HOMES
+
+
+def test_what_is_never_seen_is_suggested(text: str) -> None:
+    found = suggested(text)
+    for rule in (
+        "age < 16 and work not missing",
+        "age > 15 and work missing",
+        "age < 3 and school != -9",
+        "hours not missing and work = 'at home'",
+        "hours missing and work = employed",
+        "head.age < 35",
+        "child.age > head.age - 12",
+        "kind = family and COUNT < 2",
+        "kind = single and COUNT > 1",
+        "no person with age >= 35",
+    ):
+        assert rule in found
+    assert len(found) <= MOST
+    # What has nothing to do with each other is not said to exclude each other.
+    assert not any("sex" in rule for rule in found)
+
+
+def test_taken_as_they_are_they_fit_the_data_and_can_be_broken(text: str) -> None:
+    schema = Schema.from_text(active(text))
+    assert len(schema.never) == len(suggested(text))
+    assert encode(schema, TABLES).groups == HOMES
+    ages = AGE.copy()
+    ages[np.flatnonzero(AGE > 15)[1]] = 2
+    people = pa.table({**PEOPLE, "age": ages})
+    with pytest.raises(DataError, match="breaks the rule"):
+        encode(schema, {**TABLES, "persons": people})
+
+
+def test_formulas_are_suggested_where_they_give_what_is_there(text: str) -> None:
+    assert 'If it is, add `derived: "count(age < 18)"`, or `derived: true`' in text
+    assert "`derived: head.age` (once `head` is a role)" in text
+    assert "to write it, add `size: {derived: count}`." in text
+    lines = active(text)
+    lines = re.sub(r"(    kids: \{.*)\}", r"\1, derived: count(age < 18)}", lines)
+    lines = re.sub(r"(    oldest: \{).*\}", r"\1derived: head.age}", lines)
+    lines = re.sub(r"(?m)^    # size: .*$", "    size: {derived: count}", lines)
+    schema = Schema.from_text(lines)
+    assert list(schema.formulas) == ["kids", "oldest", "size"]
+    assert encode(schema, TABLES).groups == HOMES
+
+
+def test_detroit() -> None:
+    tables = load_detroit()[1]
+    text = draft_schema(*tables.values()).text
+    found = suggested(text)
+    assert 5 <= len(found) <= MOST
+    assert any(rule.startswith("age < 16 and") for rule in found)
+    schema = Schema.from_text(active(text))
+    assert len(schema.never) == len(found)
+    assert encode(schema, tables).cleaning.groups_against_rules == 0
+
+
+def test_chance_suggests_nothing() -> None:
+    """Columns that have nothing to do with each other, in a table of some size."""
+    rng = np.random.default_rng(1)
+    people = pa.table(
+        {
+            "home": GROUP,
+            "age": rng.integers(0, 90, len(GROUP)),
+            "a": rng.choice(["x", "y", "z"], len(GROUP), p=[0.9, 0.08, 0.02]),
+            "b": np.where(rng.random(len(GROUP)) < 0.02, np.nan, rng.integers(0, 4, len(GROUP))),
+        }
+    )
+    homes = pa.table({"home": np.arange(HOMES), "c": rng.integers(0, 4, HOMES)})
+    text = draft_schema(homes, people).text
+    assert suggested(text) == []
+    assert "never:" not in text
