@@ -109,7 +109,9 @@ class Believable:
             found.append(broken_share("rules", self.rules[ANY][1], words))
         words = f"hardly any {self.group} has a combination that no real one has"
         if self.patterns and self.unseen > 0.001:
+            kept = len(self.rules) > 1 and not self.rules[ANY][1]
             words = (
+                f"{'the declared rules are kept, but ' if kept else ''}"
                 f"{_percent(self.unseen)} of {self.groups} have a combination that no real one "
                 f"has, most often: {self.patterns[0].words}"
             )
