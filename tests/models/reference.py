@@ -129,4 +129,5 @@ def reference_vjp(
             for query, own, given in zip(queries, weights, cotangent, strict=True):
                 change = reference_answer(layout, moved, query, own).imag / STEP
                 found[row, k] += given * change / table.shape[1]
-    return found
+    # What cannot occur is no parameter.
+    return found * layout.possible[:, None]

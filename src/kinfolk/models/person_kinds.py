@@ -20,7 +20,7 @@ Kind = tuple[Bools, ...]
 Forbidden = tuple[tuple[int, ...], Bools]
 """Attributes by position, and which cells of their categories cannot be: one axis for each."""
 
-MOST_KINDS = 6
+MOST_KINDS = 8
 """Of people in a role. Rules that would need more are kept when groups are drawn."""
 
 

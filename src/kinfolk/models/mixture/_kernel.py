@@ -44,6 +44,8 @@ class Tile(NamedTuple):
     """(features, TILE) the features of one cell."""
     output: Floats
     """(TILE,) one output."""
+    live: Ints
+    """(kinds,) whether the outer product of a kind can be other than nothing."""
 
 
 _OPTIONS: dict[str, Any] = {
@@ -100,8 +102,14 @@ def _multiply_vjp(
 
 @_inner
 def _multiply_kinds(programs: Programs, slot: int, rows: Ints, tile: Tile) -> None:
-    """Outer products of a slot: of every kind of its people."""
+    """Outer products of a slot: of every kind of its people of whom that can be said."""
     for kind in range(programs.kind_starts[slot], programs.kind_starts[slot + 1]):
+        tile.live[kind] = 1
+        for row in rows:
+            if not programs.possible[row + kind * programs.kind_rows]:
+                tile.live[kind] = 0
+        if not tile.live[kind]:
+            continue
         _multiply(tile.table, rows, kind * programs.kind_rows, tile.outer[kind])
         if programs.kind_start >= 0:
             for k in range(TILE):
@@ -115,6 +123,8 @@ def _multiply_kinds_vjp(
     """From the cotangents of outer products to those of the table."""
     for kind in range(programs.kind_starts[slot], programs.kind_starts[slot + 1]):
         shift, likely = kind * programs.kind_rows, programs.kind_start + kind
+        if not tile.live[kind]:
+            continue
         if programs.kind_start >= 0:
             _multiply(tile.table, rows, shift, tile.outer[kind])
             for k in range(TILE):
@@ -136,19 +146,29 @@ def _grow(programs: Programs, program: int, row: int, tile: Tile) -> None:
     one = feature.dtype.type(1)
     for at in range(programs.slot_starts[program], programs.slot_starts[program + 1]):
         slot = programs.slots[at]
-        kind, end = programs.kind_starts[slot], programs.kind_starts[slot + 1]
-        last = row + kind * programs.kind_rows if row >= 0 else 0
-        for k in range(TILE):
-            feature[slot, k] = tile.outer[kind, k] * tile.table[last, k] if row >= 0 else one
-        if row >= 0:
-            for other in range(kind + 1, end):
-                last = row + other * programs.kind_rows
+        if row < 0:
+            for k in range(TILE):
+                feature[slot, k] = one
+            continue
+        first = True
+        for kind in range(programs.kind_starts[slot], programs.kind_starts[slot + 1]):
+            last = row + kind * programs.kind_rows
+            if not (tile.live[kind] and programs.possible[last]):
+                continue
+            if first:
                 for k in range(TILE):
-                    feature[slot, k] += tile.outer[other, k] * tile.table[last, k]
-    first = programs.node_starts[program]
-    for node in range(first, programs.node_starts[program + 1]):
+                    feature[slot, k] = tile.outer[kind, k] * tile.table[last, k]
+            else:
+                for k in range(TILE):
+                    feature[slot, k] += tile.outer[kind, k] * tile.table[last, k]
+            first = False
+        if first:
+            for k in range(TILE):
+                feature[slot, k] = 0
+    start = programs.node_starts[program]
+    for node in range(start, programs.node_starts[program + 1]):
         parent, slot = programs.parents[node], programs.added[node]
-        here = programs.slot_count + node - first
+        here = programs.slot_count + node - start
         for k in range(TILE):
             feature[here, k] = feature[slot, k] + feature[parent, k] * (one - feature[slot, k])
 
@@ -171,6 +191,8 @@ def _grow_vjp(programs: Programs, program: int, row: int, tile: Tile, cotangents
         if row >= 0:
             for kind in range(programs.kind_starts[slot], programs.kind_starts[slot + 1]):
                 last = row + kind * programs.kind_rows
+                if not (tile.live[kind] and programs.possible[last]):
+                    continue
                 for k in range(TILE):
                     cotangents.table[last, k] += cotangent[slot, k] * tile.outer[kind, k]
                     cotangents.outer[kind, k] += cotangent[slot, k] * tile.table[last, k]

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from kinfolk.models.layout import Ints, Layout
 from kinfolk.queries.workload import Marginal, ties
@@ -164,6 +165,8 @@ class Programs(NamedTuple):
     """The row of how likely the first kind is; -1 where every slot has only one."""
     kind_rows: int
     """D_I, the rows of one kind."""
+    possible: npt.NDArray[np.bool_]
+    """(rows,) whether a category can occur there at all."""
     most_features: int
     """The features of the largest program, those of one member included."""
     slot_starts: Ints
@@ -244,6 +247,7 @@ class Factors:
             kind_starts=self.layout.kind_starts,
             kind_start=self.layout.kind_start if self.layout.kinded else -1,
             kind_rows=self.layout.kind_rows,
+            possible=self.layout.possible,
             most_features=self.layout.slots + max(map(len, self._nodes), default=0),
             slot_starts=starts(self._slots),
             slots=ints([slot for found in self._slots for slot in found]),

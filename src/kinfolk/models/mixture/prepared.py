@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import accumulate, pairwise
+from typing import Any
 
 import numba
 import numpy as np
@@ -133,6 +134,8 @@ class Prepared:
     def vjp(self, probabilities: Floats, cotangent: npt.ArrayLike) -> Floats:
         """The vector-Jacobian product: (rows, K), the gradient by the probabilities.
 
+        It is 0 for what cannot occur, whose probability is fixed.
+
         probabilities: (rows, K); cotangent: (queries,), the gradient by the answers. Single queries
         whose cotangent is 0 cost little.
         """
@@ -147,7 +150,9 @@ class Prepared:
             self._sweep(work, jobs, results, (table, weights), (by_table, by_weights), vjp=True)
         coefficients = self._programs.coefficients
         by_table[:, : coefficients.shape[1]] += coefficients.T.astype(table.dtype) @ by_weights
-        return _untiled(by_table, probabilities.shape[1])
+        found = _untiled(by_table, probabilities.shape[1])
+        found[~self.layout.possible] = 0
+        return found
 
     def _tiled(self, probabilities: Floats) -> tuple[Floats, Floats]:
         """(tiles, rows, TILE) the table, filled up with zeros; (tiles, weights, TILE) weights."""
@@ -187,10 +192,11 @@ class Prepared:
 
         in_threads(share, len(table))
 
-    def _room(self, work: Work, kind: npt.DTypeLike) -> tuple[Floats, ...]:
-        """Stored outputs, left cells, outer products, features and an output of one tile."""
+    def _room(self, work: Work, kind: npt.DTypeLike) -> tuple[Any, ...]:
+        """Stored outputs, left cells, outer products, features, an output, live kinds of a tile."""
         rows = (work.stored, 4, self.layout.kinds, self._programs.most_features)
-        return (*(_zeros((count, TILE), kind) for count in rows), _zeros((TILE,), kind))
+        live = np.zeros(self.layout.kinds, np.int64)
+        return (*(_zeros((count, TILE), kind) for count in rows), _zeros((TILE,), kind), live)
 
 
 def _zeros(shape: tuple[int, ...], kind: npt.DTypeLike) -> Floats:
