@@ -127,6 +127,7 @@ class _Drafter:
             self.ids.groups,
             roles=roles,
             count=count,
+            tables=(home_table, people_table),
         )
         rules = sensible(rules, schema, roles)
         text = page(rules=rules)
