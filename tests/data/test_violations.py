@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,9 +18,11 @@ from kinfolk.cli.main import run
 from kinfolk.data.encode import encode
 from kinfolk.data.encoded import Encoded
 from kinfolk.errors import DataError, redacted
+from kinfolk.privacy.sensitivity import workload_sensitivities
 from kinfolk.queries.streaming import count_files
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
+from promises import ADD_REMOVE, REPLACE
 
 TEXT = """
 group:
@@ -246,3 +250,54 @@ def test_validate_says_which_rules_hold(tmp_path: Path, capsys: pytest.CaptureFi
     assert "2 groups that break a rule were dropped, with 2 people (on_violation: drop)." in out
     for line in ("no person with age >= 16", "none", "COUNT = 1 and veh = 1", "max(age)"):
         assert line in out
+
+
+TINY = Schema.from_text("""
+group: {table: homes, id: home, attributes: {veh: {values: [0, 1]}}}
+individual: {table: people, group_id: home, attributes: {sex: {values: [m, f]}}}
+max_size: 2
+never: [sex = m and veh = 1, COUNT = 2 and no person with sex = f]
+on_violation: drop
+workload: {k: 2}
+""")
+
+
+def test_no_home_that_is_kept_or_dropped_moves_the_counts_further_than_said() -> None:
+    """All homes of up to three members: some too large, some against a rule."""
+    workload = Workload.of(TINY)
+
+    def counts(*homes: tuple[int, str]) -> npt.NDArray[np.int64]:
+        people = [(number, sex) for number, (_, sexes) in enumerate(homes) for sex in sexes]
+        return in_memory(
+            workload,
+            {
+                "homes": pa.table({"home": range(len(homes)), "veh": [veh for veh, _ in homes]}),
+                "people": pa.table(
+                    {"home": [home for home, _ in people], "sex": [sex for _, sex in people]}
+                ),
+            },
+        ).counts
+
+    base = counts((0, "f"))
+    every = [
+        (veh, "".join(sexes))
+        for veh in (0, 1)
+        for size in (1, 2, 3)
+        for sexes in itertools.product("mf", repeat=size)
+    ]
+    moves = [counts((0, "f"), home) - base for home in every]
+    # All sixteen of three members are too large.
+    assert sum(not move.any() for move in moves) == 16 + sum(
+        ("m" in sexes and veh == 1) or sexes == "mm" for veh, sexes in every if len(sexes) < 3
+    )
+    changes = {
+        ADD_REMOVE: moves,
+        REPLACE: [one - other for one in moves for other in moves],
+    }
+    for neighbours, found in changes.items():
+        bounds = workload_sensitivities(workload, neighbours)
+        for low, high, bound in zip(workload.offsets, workload.offsets[1:], bounds, strict=False):
+            parts = [abs(move[low:high]) for move in found]
+            assert max(int(part.sum()) for part in parts) <= bound.l1
+            assert max(int((part**2).sum()) for part in parts) <= bound.l2_squared
+            assert max(int(part.max()) for part in parts) <= bound.single

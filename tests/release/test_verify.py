@@ -29,6 +29,9 @@ DERIVED = Schema.from_text(
 DROPPING = Schema.from_text(HOMES.to_yaml().replace("oversize: first", "oversize: drop"))
 
 
+KEEPING = Schema.from_text(FLAT.to_yaml() + "never: [age < 1 and sex = m]\n")
+
+
 def plain(certificate: Any) -> dict[str, Any]:
     """As it stands in a file."""
     found: dict[str, Any] = json.loads(json.dumps(certificate))
@@ -44,8 +47,8 @@ def released(schema: Schema = HOMES, tables: Any = None, **told: Any) -> Any:
 @pytest.mark.parametrize(
     ("schema", "tables"),
     [(HOMES, homes()), (DROPPING, homes()), (DERIVED, homes()), (FLAT, flat_people()),
-     (FAMILIES, families())],
-    ids=["homes", "dropping", "derived", "flat", "roles"],
+     (FAMILIES, families()), (KEEPING, flat_people())],
+    ids=["homes", "dropping", "derived", "flat", "roles", "rules"],
 )  # fmt: skip
 @pytest.mark.parametrize(
     "told",

@@ -111,6 +111,8 @@ def _summarise(workload: Workload) -> None:
     table("Queries", ["family", "marginals", "queries", *heads], rows)
     say("Per unit and neighbours: the sensitivity of one query / of a whole marginal in L2, in")
     say("counts; the largest of the family.")
+    if workload.schema.never:
+        say(f"Rules in the schema, which all groups keep: {len(workload.schema.never)}.")
 
 
 def _export(workload: Workload, path: Path) -> None:

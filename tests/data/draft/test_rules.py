@@ -147,3 +147,34 @@ def test_chance_suggests_nothing() -> None:
     text = draft_schema(homes, people).text
     assert suggested(text) == []
     assert "never:" not in text
+
+
+ODD = ["and", "it's", 'a "b"', "3+", "no, or yes", "Été", "missing", "(x)", "a: b", "#1"]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_whatever_columns_and_values_are_called(seed: int) -> None:
+    """Every rule that is suggested can be read, and the data keep it."""
+    rng = np.random.default_rng(seed)
+    names = rng.permutation(["a b", "no", "x-y", "été", "in", "COUNT", "age", "head.age"]).tolist()
+    age = rng.integers(0, 90, len(GROUP))
+    words = np.array(rng.permutation(ODD)[:4].tolist(), dtype=object)
+    job = words[np.where(age < 16, 0, rng.integers(1, 4, len(GROUP)))]
+    pay = np.where(job == words[1], np.nan, rng.integers(0, 9, len(GROUP)) / 2)
+    other = words[np.where(job == words[2], 0, rng.integers(0, 4, len(GROUP)))]
+    other[rng.random(len(GROUP)) < 0.1] = None
+    columns = dict(zip(names, (age, job, pay, other), strict=False))
+    tables = {
+        "households": pa.table(
+            {
+                "home": np.arange(HOMES),
+                names[4]: words[np.minimum(SIZES - 1, 3)],
+                names[0]: SIZES % 2,
+            }
+        ),
+        "persons": pa.table({"home": GROUP, **columns}),
+    }
+    text = draft_schema(*tables.values()).text
+    schema = Schema.from_text(active(text))
+    assert len(schema.never) >= 4
+    assert encode(schema, tables).groups == HOMES

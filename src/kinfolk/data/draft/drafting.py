@@ -24,7 +24,7 @@ from kinfolk.data.draft.links import (
 )
 from kinfolk.data.draft.page import TableDraft, shown, write_page
 from kinfolk.data.draft.profile import LeftOut, Opened, Profile, open_table, profile, safe_name
-from kinfolk.data.draft.rules import sensible, suggest_rules
+from kinfolk.data.draft.rules import Rules, sensible, suggest_rules
 from kinfolk.data.draft.sdv import Kinds, Metadata, read_metadata
 from kinfolk.data.tables import TableLike
 from kinfolk.errors import KinfolkError
@@ -127,10 +127,12 @@ class _Drafter:
             self.ids.groups,
             roles=roles,
             count=count,
+            tables=(home_table, people_table),
         )
-        text = page(rules=sensible(rules, schema, roles))
+        rules = sensible(rules, schema, roles)
+        text = page(rules=rules)
         Schema.from_text(text, name="the draft")
-        return Draft(text=text, notes=tuple(self._notes(group, drafted, roles)))
+        return Draft(text=text, notes=tuple(self._notes(group, drafted, roles, rules)))
 
     def _table_names(self) -> tuple[str, str]:
         names = (self.homes.table, self.people.table)
@@ -187,7 +189,9 @@ class _Drafter:
             )
         return min(int(sizes.max()), LARGEST_GROUP)
 
-    def _notes(self, homes: TableDraft, people: TableDraft, roles: RoleGuess | None) -> list[str]:
+    def _notes(
+        self, homes: TableDraft, people: TableDraft, roles: RoleGuess | None, rules: Rules
+    ) -> list[str]:
         notes = [
             "This draft was read off the data. Used as it is, the domain depends on the data, and "
             "that leaks: a rare value is listed only because somebody has it.",
@@ -205,10 +209,10 @@ class _Drafter:
             names = ", ".join(shown(name) for name in list(out)[:8])
             left = f"; left out, with the reason in the file: {names}{more}" if out else ""
             notes.append(f"{opened.name}: {_count(len(table.attributes), 'attribute')}{left}.")
-        notes += self._suggestions(homes, roles)
+        notes += self._suggestions(homes, roles, rules)
         return notes + self._warnings()
 
-    def _suggestions(self, homes: TableDraft, roles: RoleGuess | None) -> list[str]:
+    def _suggestions(self, homes: TableDraft, roles: RoleGuess | None, rules: Rules) -> list[str]:
         notes = []
         if roles is not None:
             notes.append(
@@ -218,6 +222,12 @@ class _Drafter:
         if homes.computed:
             names = ", ".join(shown(name) for name in homes.computed)
             notes.append(f"Look computed from the members: {names}. If so, add `derived: true`.")
+        number = len(rules.plain) + len(rules.of_roles)
+        if number:
+            notes.append(
+                f"The file suggests {_count(number, 'rule')} in comments, from what never occurs. "
+                "Use those that the codebook confirms."
+            )
         return notes
 
     def _warnings(self) -> list[str]:

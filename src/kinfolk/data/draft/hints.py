@@ -51,9 +51,12 @@ class RoleGuess:
     """(groups,) the row of every group's head; -1 for a group without members."""
 
 
-def name_in_rule(name: str) -> str:
-    """A column's name in a rule or a formula."""
-    return name if re.fullmatch(r"[A-Za-z_]\w*", name) else f"`{name}`"
+def name_in_rule(name: str, *, table: str | None = None) -> str:
+    """A column's name in a rule or a formula; the table's before it where both have such a one."""
+    plain = all(re.fullmatch(r"[A-Za-z_]\w*", one) for one in (name, table or "x"))
+    plain = plain and name.lower() not in KEYWORDS
+    whole = f"{table}.{name}" if table else name
+    return whole if plain else f"`{whole}`"
 
 
 def value_in_rule(value: Value) -> str:
@@ -197,10 +200,12 @@ def find_computed(
     for profile in people.values():
         column = _coded(profile)
         for recipe in _recipes(profile, who, led=heads is not None):
+            # Which table is meant, a formula would have to say.
+            formula = None if profile.name in homes and recipe.test else recipe.formula
             cooked = recipe.cook(column, groups, lead)
             if not (cooked == cooked[0]).all():
                 for name in wanted.get(cooked.tobytes(), []):
-                    computed = Computed(text=recipe.text, formula=recipe.formula)
+                    computed = Computed(text=recipe.text, formula=formula)
                     found.setdefault(name, computed)
     ages = [recipe for profile in people.values() for recipe in _by_age(profile)]
     for name, profile in homes.items():

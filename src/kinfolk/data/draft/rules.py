@@ -57,6 +57,8 @@ class Column:
     """One attribute of the individuals, as numbers that are equal where the values are."""
 
     name: str
+    written: str
+    """Its name in a rule."""
     attribute: Attribute
     codes: Ints
     """(people,) which of `values` each has; the last code is that for nothing."""
@@ -65,8 +67,8 @@ class Column:
     """What stands for nothing, such as -9; None where that is a blank."""
 
     @staticmethod
-    def of(profile: Profile, attribute: Attribute) -> Column:
-        """A column of the file."""
+    def of(profile: Profile, attribute: Attribute, *, table: str | None) -> Column:
+        """A column of the file; `table` is needed to name it where both have such a column."""
         nothing = None if profile.blanks else _nothing(attribute)
         values = [value for value in profile.tally if value != nothing]
         if profile.kind == "text":
@@ -77,13 +79,13 @@ class Column:
             codes = np.searchsorted(np.array(values, dtype=float), cells).astype(np.int64)
             codes[np.isnan(cells) | (cells == nothing)] = len(values)
         return Column(
-            name=profile.name, attribute=attribute, codes=codes, values=values, nothing=nothing
+            name=profile.name,
+            written=name_in_rule(profile.name, table=table),
+            attribute=attribute,
+            codes=codes,
+            values=values,
+            nothing=nothing,
         )
-
-    @property
-    def written(self) -> str:
-        """Its name in a rule."""
-        return name_in_rule(self.name)
 
     @cached_property
     def blank(self) -> Bools:
@@ -95,7 +97,7 @@ class Column:
         """(people,) the values themselves; blank is NaN."""
         return np.array([*self.values, np.nan], dtype=float)[self.codes]
 
-    @property
+    @cached_property
     def is_age(self) -> bool:
         """Whether limits can be drawn in it: many whole numbers, never blank, from 0 upwards."""
         return (
@@ -159,14 +161,18 @@ def suggest_rules(
     *,
     roles: RoleGuess | None,
     count: str,
+    tables: tuple[str, str],
 ) -> Rules:
     """Rules that the tables keep.
 
     What is blank exactly where an age or an activity says so comes first, then ages of roles, then
     categories that do not occur with others.
     """
-    columns = [Column.of(*one) for one in people.values()]
-    own = [Column.of(*one) for one in homes.values()]
+    both = people.keys() & homes.keys()
+    own, columns = (
+        [Column.of(*one, table=table if name in both else None) for name, one in columns.items()]
+        for table, columns in zip(tables, (homes, people), strict=True)
+    )
     role = roles.column if roles is not None and roles.roles else None
     plain = [one for one in columns if one.name != role]
     found = [*_limits(plain), *_universes(plain), *_pairs(plain), *_sizes(own, groups, count)]
@@ -348,6 +354,7 @@ def _roles(
     for age in (one for one in columns if one.is_age and named is not None):
         assert named is not None  # noqa: S101  (mypy does not see the condition above)
         for name, role in guess.roles.items():
+            own = name_in_rule(age.name, table=name)
             codes = [code for code, value in enumerate(named.values) if value in role.values]
             part = np.isin(named.codes, codes)
             if not part.any():
@@ -355,12 +362,13 @@ def _roles(
             limit = _below(float(age.numbers[part].min()))
             expected = float((age.numbers < limit).mean() * part.sum())
             if limit >= 10 and expected >= ENOUGH:
-                yield _made(0, expected, f"{name}.{age.written} < {limit:g}")
+                yield _made(0, expected, f"{own} < {limit:g}")
             if name == "child" and guess.heads is not None and int(part.sum()) >= ENOUGH:
                 heads = guess.heads[groups.group_of[part]]
                 gap = min(GAP, int((age.numbers[heads] - age.numbers[part])[heads >= 0].min()))
                 if gap > 0:
-                    text = f"child.{age.written} > head.{age.written} - {gap}"
+                    head = name_in_rule(age.name, table="head")
+                    text = f"{own} > {head} - {gap}"
                     yield _made(0, float(part.sum()), text)
 
 
