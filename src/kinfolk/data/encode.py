@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -10,20 +11,24 @@ import pyarrow as pa
 
 from kinfolk.data.clean import apply_size_and_role_limits
 from kinfolk.data.columns import Codes, encode_column, join_truncated, written
-from kinfolk.data.encoded import CodeArray, Encoded, code_type, storage_types
+from kinfolk.data.encoded import CellCodes, CodeArray, Encoded, code_type, storage_types
 from kinfolk.data.linking import Links, link_tables
 from kinfolk.data.tables import Source, TableLike, UnreadableError, read_source
 from kinfolk.errors import DataError, KinfolkError, Problem, private, redacting
-from kinfolk.schema import Attribute, Schema
+from kinfolk.schema import Attribute, Numeric, Schema
 from kinfolk.schema.findings import closest
+from kinfolk.schema.fine import FineAttributes, codes_of_cells
 
 HEADING = "the tables do not fit the schema"
 
+_NONE = FineAttributes(group={}, individual={})
 
-def encode(schema: Schema, tables: Mapping[str, TableLike]) -> Encoded:
+
+def encode(schema: Schema, tables: Mapping[str, TableLike], *, finely: bool = False) -> Encoded:
     """Encode the tables named by the schema; extra columns and their order do not matter.
 
     Every check runs before anything is reported, so that one run shows all there is to mend.
+    Numbers become codes of their bins, and where they are wanted `finely`, of their cells too.
 
     >>> import pyarrow as pa
     >>> from kinfolk.schema import Schema
@@ -49,7 +54,7 @@ def encode(schema: Schema, tables: Mapping[str, TableLike]) -> Encoded:
         _encode_columns(schema.group_attributes, homes, problems)
         _encode_columns(schema.individual_attributes, people, problems)
         raise DataError(HEADING, problems)
-    return encode_sources(schema, homes, people, problems)
+    return encode_sources(schema, homes, people, problems, finely=finely)
 
 
 def _attempt(
@@ -139,6 +144,7 @@ def encode_sources(
     *,
     part: bool = False,
     links: Links | None = None,
+    finely: bool = False,
 ) -> Encoded:
     """Encode tables that have been read; `problems` holds what reading them found.
 
@@ -147,8 +153,11 @@ def encode_sources(
     """
     if links is None:
         links = link_tables(schema, homes, people, problems, part=part)
-    group = _encode_columns(schema.group_attributes, homes, problems)
-    individual = _encode_columns(schema.individual_attributes, people, problems)
+    fine = FineAttributes.of(schema) if finely else _NONE
+    group, group_cells = _encode_columns(schema.group_attributes, homes, problems, fine.group)
+    individual, cells = _encode_columns(
+        schema.individual_attributes, people, problems, fine.individual
+    )
     members = None
     if links is not None:
         members = apply_size_and_role_limits(schema, homes, people, links, problems, part=part)
@@ -162,23 +171,39 @@ def encode_sources(
         individual=_matrix(individual, people.rows, dtype)[members.people],
         offsets=members.offsets,
         role=members.role,
+        cells=CellCodes(
+            group={name: one[kept] for name, one in group_cells.items()},
+            individual={name: one[members.people] for name, one in cells.items()},
+        )
+        if finely
+        else None,
         cleaning=members.cleaning,
         types=_types(schema, homes, people),
     )
 
 
 def _encode_columns(
-    attributes: Mapping[str, Attribute], source: Source | None, problems: list[Problem]
-) -> list[Codes]:
+    attributes: Mapping[str, Attribute],
+    source: Source | None,
+    problems: list[Problem],
+    fine: Mapping[str, Numeric] = MappingProxyType({}),
+) -> tuple[list[Codes], dict[str, npt.NDArray[np.uint16]]]:
+    """The codes of columns, and those of cells of the ones that are counted finely."""
     columns: list[Codes] = []
+    found: dict[str, npt.NDArray[np.uint16]] = {}
     for name, attribute in attributes.items():
         column = source.columns.get(name) if source else None
         if source is None or column is None:
             continue
-        codes, misfits = encode_column(column, attribute, untyped=source.untyped)
+        cells = fine.get(name)
+        codes, misfits = encode_column(column, attribute, untyped=source.untyped, cells_of=cells)
+        if cells is not None and isinstance(attribute, Numeric):
+            # Every cell lies in one bin, so that the two can never disagree.
+            found[name] = codes.astype(np.uint16)
+            codes = np.array([*codes_of_cells(attribute, cells), -1], np.int32)[codes]
         problems += [m.problem(source.place(int(m.rows[0])), name) for m in misfits]
         columns.append(codes)
-    return columns
+    return columns, found
 
 
 def _matrix(columns: list[Codes], rows: int, dtype: type[np.uint8 | np.uint16]) -> CodeArray:

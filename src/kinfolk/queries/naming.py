@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kinfolk.queries.workload import Marginal
+from kinfolk.queries.workload import Marginal, fine_marginal, order_of
 from kinfolk.schema import Level, Schema
 from kinfolk.schema.names import AttributeNames
 
 PARTS = ("group", "individual", "relative")
+FINELY = "finely"
+"""Said of a number that is counted cell by cell."""
 
 
 def describe_marginal(schema: Schema, marginal: Marginal) -> dict[str, Any]:
@@ -36,6 +38,7 @@ def describe_marginal(schema: Schema, marginal: Marginal) -> dict[str, Any]:
         "level": str(marginal.level),
         **relation,
         **{part: names for part, names in named.items() if names},
+        **({FINELY: True} if marginal.fine else {}),
     }
 
 
@@ -62,7 +65,7 @@ def marginal_from(schema: Schema, described: Mapping[str, Any]) -> Marginal:
     first = named.first_individual
     sizes = [named.size(p) for p in parts["group"]]
     sizes += [named.size(first + p) for p in (*parts["individual"], *parts["relative"])]
-    return Marginal(
+    found = Marginal(
         level=Level(level),
         relation=relation,
         group=parts["group"],
@@ -70,3 +73,18 @@ def marginal_from(schema: Schema, described: Mapping[str, Any]) -> Marginal:
         relative=parts["relative"],
         shape=tuple(sizes),
     )
+    return _fine_marginal(schema, found) if described.get(FINELY) else found
+
+
+def _fine_marginal(schema: Schema, marginal: Marginal) -> Marginal:
+    """The same number, counted finely; ValueError if it is no number that is counted so."""
+    tables = (
+        (Level.GROUP, marginal.group, schema.group_attributes),
+        (Level.INDIVIDUAL, marginal.individual, schema.individual_attributes),
+    )
+    for level, positions, attributes in tables:
+        if (marginal.level, order_of(marginal), len(positions)) == (level, 1, 1):
+            name = [*attributes, None][positions[0]]
+            if name is not None:
+                return fine_marginal(schema, level, name)
+    raise ValueError("what is said to be counted finely is no number that can be")
