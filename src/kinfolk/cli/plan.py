@@ -9,6 +9,7 @@ import click
 
 from kinfolk.cli.console import PATH, err, say, table, tell
 from kinfolk.cli.progress import PROMISE, SETTINGS, options, promise_of, required
+from kinfolk.cli.validate import warn_of_wide_bins
 from kinfolk.schema import Schema
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def plan_command(schema: Path, groups: int, people: int | None, **settings: Any)
     with err.status("Trying it on made-up groups"):
         estimate = plan(declared, method, guarantee, groups=groups, people=people)
     _show(estimate, method.name, groups)
+    warn_of_wide_bins(declared)
     _say_promise(declared, guarantee, groups if guarantee.unit is Unit.GROUP else estimate.people)
 
 

@@ -141,13 +141,17 @@ class Marginals:
         ]
 
     def planned_noise(self, view: PublicView, workload: Workload) -> list[float | None]:
-        """That of the marginals that are bought, level by level."""
+        """That of the marginals that are bought, level by level; and of numbers."""
         asked = view.workload.marginals
-        levels: dict[str, float] = {}
-        for one in allocate_budget(view).values():
-            bought = {asked[at].level for at in one.marginals if at < len(workload.marginals)}
+        levels: dict[tuple[str, bool], float] = {}
+        for one in planned_purchases(view).values():
+            bought = {
+                (asked[at].level, asked[at].fine)
+                for at in one.marginals
+                if at < len(workload.marginals) or asked[at].fine
+            }
             levels |= dict.fromkeys(bought, one.sigma(view))
-        return [levels.get(marginal.level) for marginal in workload.marginals]
+        return [levels.get((marginal.level, marginal.fine)) for marginal in workload.marginals]
 
     def start(self, curator: Curator, *, rng: np.random.Generator) -> MarginalsTraining:
         """Begin."""
