@@ -68,9 +68,12 @@ IN_COMMON = 8
 """How many times the budget of others goes to the same attributes of two relatives,"""
 AMOUNTS = 4
 """and to a household's numbers beside its members'."""
-NUMBERS = "numbers 1 of 1"
-"""What the step is called that buys numbers finely."""
-NUMBERS_SHARE = Fraction(1, 50)
+BY_BINS, FINELY = "numbers 1 of 2", "numbers 2 of 2"
+"""What the steps are called that buy every number on its own."""
+NUMBER_SHARE, NUMBERS_SHARE = Fraction(1, 100), Fraction(8, 100)
+"""Of the budget, for how many are in the bins of a number: for each, and for all at most. Their
+means need it: the noise of all other marginals makes rare bins, the largest ones, too full."""
+CELLS_SHARE = Fraction(2, 100)
 """Of the budget, for where inside their bins numbers lie: all of them together."""
 PORTION = 100_000
 """About so many cells are bought in one step, which can then be resumed from."""
@@ -143,15 +146,15 @@ class Marginals:
     def planned_noise(self, view: PublicView, workload: Workload) -> list[float | None]:
         """That of the marginals that are bought, level by level; and of numbers."""
         asked = view.workload.marginals
-        levels: dict[tuple[str, bool], float] = {}
+        levels: dict[tuple[str, bool, bool], float] = {}
         for one in planned_purchases(view).values():
             bought = {
-                (asked[at].level, asked[at].fine)
+                (asked[at].level, asked[at].alone, asked[at].fine)
                 for at in one.marginals
-                if at < len(workload.marginals) or asked[at].fine
+                if at < len(workload.marginals) or asked[at].alone
             }
             levels |= dict.fromkeys(bought, one.sigma(view))
-        return [levels.get((marginal.level, marginal.fine)) for marginal in workload.marginals]
+        return [levels.get((one.level, one.alone, one.fine)) for one in workload.marginals]
 
     def start(self, curator: Curator, *, rng: np.random.Generator) -> MarginalsTraining:
         """Begin."""
@@ -186,11 +189,10 @@ def allocate_budget(view: PublicView) -> dict[str, MeasurementGroup]:
         raise KinfolkError("how much noise can be borne depends on how many groups there are.")
     rho = view.rho - sum((step.rho for step in first_steps(view)), Fraction(0))
     marginals = view.workload.marginals
-    if view.workload.finely:
-        rho -= view.rho * NUMBERS_SHARE
+    rho -= sum((one.rho for one in _numbers(view).values()), Fraction(0))
     orders: dict[bool, set[int]] = {}
     for marginal in marginals:
-        if not marginal.fine:
+        if not marginal.alone:
             orders.setdefault(_related(marginal), set()).add(order_of(marginal))
     most = {kind: max(found) for kind, found in orders.items()}
     while True:
@@ -209,11 +211,23 @@ def allocate_budget(view: PublicView) -> dict[str, MeasurementGroup]:
 
 def planned_purchases(view: PublicView) -> dict[str, MeasurementGroup]:
     """All that is bought beside the number of groups, step by step: marginals, then numbers."""
-    fine = [at for at, one in enumerate(view.workload.marginals) if one.fine]
-    groups = allocate_budget(view)
-    if fine:
-        groups[NUMBERS] = MeasurementGroup(marginals=tuple(fine), rho=view.rho * NUMBERS_SHARE)
-    return groups
+    return allocate_budget(view) | _numbers(view)
+
+
+def _numbers(view: PublicView) -> dict[str, MeasurementGroup]:
+    """Every number on its own: how many are in its bins, and where inside of these they lie."""
+    marginals = view.workload.marginals
+    bins, cells = (
+        tuple(at for at, one in enumerate(marginals) if one.alone and one.fine is fine)
+        for fine in (False, True)
+    )
+    if not bins:
+        return {}
+    share = min(NUMBER_SHARE * len(bins), NUMBERS_SHARE)
+    return {
+        BY_BINS: MeasurementGroup(marginals=bins, rho=view.rho * share),
+        FINELY: MeasurementGroup(marginals=cells, rho=view.rho * CELLS_SHARE),
+    }
 
 
 def _whole(view: PublicView, marginal: int) -> bool:
@@ -250,7 +264,7 @@ def _distinct(view: PublicView) -> list[int]:
     """The marginals that differ: weighted, group attributes alone are the same at either level."""
     kept: dict[object, int] = {}
     for at, marginal in enumerate(view.workload.marginals):
-        if marginal.fine:
+        if marginal.alone:
             continue
         alone = not marginal.individual and not marginal.relative
         level = "either" if alone and _whole(view, at) else (marginal.level, marginal.relation)
@@ -413,7 +427,7 @@ class MarginalsTraining:
             one = groups[step]
             bought = curator.measure(one.marginals, rho=cost[step], step=step)
             progress("measuring", done, len(cost))
-            if step == NUMBERS:
+            if step == FINELY:
                 self._numbers = bought
                 continue
             rates = bought.values / number

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kinfolk.queries.workload import Marginal, fine_marginal, order_of
+from kinfolk.queries.workload import Marginal, number_marginal, order_of
 from kinfolk.schema import Level, Schema
 from kinfolk.schema.names import AttributeNames
 
 PARTS = ("group", "individual", "relative")
-FINELY = "finely"
-"""Said of a number that is counted cell by cell."""
+NUMBER, BINS, CELLS = "number", "by bins", "finely"
+"""Said of a number that is counted on its own, and how."""
 
 
 def describe_marginal(schema: Schema, marginal: Marginal) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def describe_marginal(schema: Schema, marginal: Marginal) -> dict[str, Any]:
         "level": str(marginal.level),
         **relation,
         **{part: names for part, names in named.items() if names},
-        **({FINELY: True} if marginal.fine else {}),
+        **({NUMBER: CELLS if marginal.fine else BINS} if marginal.alone else {}),
     }
 
 
@@ -73,11 +73,13 @@ def marginal_from(schema: Schema, described: Mapping[str, Any]) -> Marginal:
         relative=parts["relative"],
         shape=tuple(sizes),
     )
-    return _fine_marginal(schema, found) if described.get(FINELY) else found
+    return found if NUMBER not in described else _number(schema, found, described[NUMBER])
 
 
-def _fine_marginal(schema: Schema, marginal: Marginal) -> Marginal:
-    """The same number, counted finely; ValueError if it is no number that is counted so."""
+def _number(schema: Schema, marginal: Marginal, how: object) -> Marginal:
+    """The same number, counted on its own; ValueError if it is no number that is counted so."""
+    if how not in (BINS, CELLS):
+        raise ValueError(f"a number is not counted {str(how)[:40]!r}")
     tables = (
         (Level.GROUP, marginal.group, schema.group_attributes),
         (Level.INDIVIDUAL, marginal.individual, schema.individual_attributes),
@@ -86,5 +88,5 @@ def _fine_marginal(schema: Schema, marginal: Marginal) -> Marginal:
         if (marginal.level, order_of(marginal), len(positions)) == (level, 1, 1):
             name = [*attributes, None][positions[0]]
             if name is not None:
-                return fine_marginal(schema, level, name)
-    raise ValueError("what is said to be counted finely is no number that can be")
+                return number_marginal(schema, level, name, fine=how == CELLS)
+    raise ValueError("what is said to be counted on its own is no number that can be")

@@ -48,8 +48,10 @@ class Marginal:
     """Categories per attribute: group, then individual, then relative."""
     weight: float = 1.0
     """How much the marginal's errors matter; chosen by the user, public."""
+    alone: bool = False
+    """Whether it is a number's own, counted once more, and nobody's partner at another level."""
     fine: bool = False
-    """Whether its one attribute is a number that is counted cell by cell, not bin by bin."""
+    """Whether that number is counted cell by cell, not bin by bin."""
 
     @cached_property
     def cells(self) -> int:
@@ -340,28 +342,32 @@ def with_sizes(workload: Workload) -> Workload:
 
 
 def with_numbers(workload: Workload) -> Workload:
-    """The workload, followed by every number of the schema whose bins do not say it all, finely.
+    """The workload, followed by every number of the schema whose bins do not say it all.
 
-    Of a group's numbers groups are counted, of an individual's individuals.
+    Of a group's numbers groups are counted, of an individual's individuals: first all of them by
+    bins, then all of them by cells.
 
     >>> from kinfolk import load_schema
     >>> asked = Workload.of(load_schema("acs"), k=1, attributes=["SEX"])
-    >>> [one.shape for one in with_numbers(asked).marginals if one.fine]
+    >>> [one.shape for one in with_numbers(asked).marginals if one.alone]
     [(121,)]
     """
     fine = FineAttributes.of(workload.schema)
-    found = [fine_marginal(workload.schema, Level.GROUP, name) for name in fine.group]
-    found += [fine_marginal(workload.schema, Level.INDIVIDUAL, name) for name in fine.individual]
+    names = [(Level.GROUP, name) for name in fine.group]
+    names += [(Level.INDIVIDUAL, name) for name in fine.individual]
+    found = [
+        number_marginal(workload.schema, *one, fine=how) for how in (False, True) for one in names
+    ]
     return replace(workload, marginals=(*workload.marginals, *found))
 
 
-def fine_marginal(schema: Schema, level: Level, name: str) -> Marginal:
-    """The marginal of one number, cell by cell; ValueError if it is not counted finely."""
+def number_marginal(schema: Schema, level: Level, name: str, *, fine: bool) -> Marginal:
+    """The marginal of one number, by bins or cells; ValueError if its bins say it all."""
     attributes = schema.group_attributes if level is Level.GROUP else schema.individual_attributes
     computed = level is Level.GROUP and name in schema.formulas
     cells = None if computed else finer(attributes[name])
     if cells is None:
-        raise ValueError(f"{name} is no number that is counted finely")
+        raise ValueError(f"{name} is no number that is counted on its own")
     position = (list(attributes).index(name),)
     return Marginal(
         level=level,
@@ -369,8 +375,9 @@ def fine_marginal(schema: Schema, level: Level, name: str) -> Marginal:
         group=position if level is Level.GROUP else (),
         individual=position if level is Level.INDIVIDUAL else (),
         relative=(),
-        shape=(cells.size,),
-        fine=True,
+        shape=(cells.size if fine else attributes[name].size,),
+        alone=True,
+        fine=fine,
     )
 
 

@@ -37,8 +37,8 @@ from kinfolk.schema import Schema
 
 FEW, MANY = 1_000, 20_000
 """Made-up groups: counting is timed with both numbers, to tell its fixed cost from the rest."""
-NUMBERS = "numbers, finely"
-"""What the numbers that are counted cell by cell are called among the queries."""
+NUMBERS = ("numbers", "numbers, finely")
+"""What the numbers that are counted on their own are called among the queries."""
 SECONDS = 1.0
 """So long are steps timed, ..."""
 STEPS = 3
@@ -60,7 +60,7 @@ class Expected:
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """The queries of one level, or of one relation; or numbers, counted finely."""
+    """The queries of one level, or of one relation; or numbers on their own."""
 
     name: str
     marginals: int
@@ -152,12 +152,14 @@ def _families(
         groups=groups,
         people=people,
     )
-    fine = tuple(marginal for marginal in view.workload.marginals if marginal.fine)
-    asked = replace(workload, marginals=(*workload.marginals, *fine))
+    numbers = tuple(marginal for marginal in view.workload.marginals if marginal.alone)
+    asked = replace(workload, marginals=(*workload.marginals, *numbers))
     sigmas = method.planned_noise(view, workload)
-    if fine:
-        sigmas = [*sigmas, *method.planned_noise(view, replace(workload, marginals=fine))]
-    kinds = [(one.level, NUMBERS if one.fine else one.relation) for one in asked.marginals]
+    if numbers:
+        sigmas = [*sigmas, *method.planned_noise(view, replace(workload, marginals=numbers))]
+    kinds = [
+        (one.level, NUMBERS[one.fine] if one.alone else one.relation) for one in asked.marginals
+    ]
     found: list[Family] = []
     for level, relation in dict.fromkeys(kinds):
         own = [at for at, kind in enumerate(kinds) if kind == (level, relation)]
