@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,7 +77,7 @@ class Release:
         """The schema of the tables."""
         return self.model.schema
 
-    @cached_property
+    @property
     def shapes(self) -> Shapes | None:
         """How numbers lie inside their bins, where that was bought: otherwise evenly."""
         return Shapes.from_arrays(self.schema, self.extra) if SHARES in self.extra else None
