@@ -144,17 +144,17 @@ class Marginals:
         ]
 
     def planned_noise(self, view: PublicView, workload: Workload) -> list[float | None]:
-        """That of the marginals that are bought, level by level; and of numbers."""
+        """That of the marginals that are bought; of others, the largest of their level."""
         asked = view.workload.marginals
-        levels: dict[tuple[str, bool, bool], float] = {}
+        bought: dict[Marginal, float] = {}
+        levels: dict[str, float] = {}
         for one in planned_purchases(view).values():
-            bought = {
-                (asked[at].level, asked[at].alone, asked[at].fine)
-                for at in one.marginals
-                if at < len(workload.marginals) or asked[at].alone
-            }
-            levels |= dict.fromkeys(bought, one.sigma(view))
-        return [levels.get((one.level, one.alone, one.fine)) for one in workload.marginals]
+            sigma = one.sigma(view)
+            for at in one.marginals:
+                bought[asked[at]] = sigma
+                if at < len(workload.marginals) and not asked[at].alone:
+                    levels[asked[at].level] = max(sigma, levels.get(asked[at].level, 0.0))
+        return [bought.get(one, levels.get(one.level)) for one in workload.marginals]
 
     def start(self, curator: Curator, *, rng: np.random.Generator) -> MarginalsTraining:
         """Begin."""

@@ -350,7 +350,7 @@ def with_numbers(workload: Workload) -> Workload:
     >>> from kinfolk import load_schema
     >>> asked = Workload.of(load_schema("acs"), k=1, attributes=["SEX"])
     >>> [one.shape for one in with_numbers(asked).marginals if one.alone]
-    [(121,)]
+    [(10,), (100,)]
     """
     fine = FineAttributes.of(workload.schema)
     names = [(Level.GROUP, name) for name in fine.group]

@@ -41,6 +41,7 @@ PROBABILITIES = "probabilities"
 class Release:
     """Everything that may leave the house. Tables are drawn from it without touching data.
 
+    >>> from dataclasses import replace
     >>> import kinfolk
     >>> from kinfolk import WorkloadSpec, load_detroit
     >>> schema, tables = load_detroit()
