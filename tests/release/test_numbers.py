@@ -16,10 +16,13 @@ from pyarrow.csv import read_csv
 from kinfolk import KinfolkError, Schema, Synthesizer, load
 from kinfolk.cli.main import run
 from kinfolk.data.shapes import SHARES
-from kinfolk.methods.marginals import BY_BINS, FINELY
+from kinfolk.methods.marginals import BY_BINS, FINELY, Marginals, planned_purchases
+from kinfolk.privacy.curator import Curator
+from kinfolk.queries.workload import Workload
 from kinfolk.release.archive import read_archive, write_archive
 from kinfolk.release.file import EXTRA
 from kinfolk.release.verify import verify
+from promises import REPLACE, promise
 
 SCHEMA = Schema.from_text("""
 group:
@@ -92,6 +95,36 @@ def test_numbers_are_drawn_as_they_lie_in_their_bins(made: Synthesizer) -> None:
     assert abs((hours == 40).mean() - 0.8) < 0.06
     assert hours.min() >= 0
     assert hours.max() <= 60
+
+
+def test_a_run_that_stopped_before_the_cells_goes_on(tmp_path: Path) -> None:
+    method = Marginals(**QUICK)
+    guarantee = promise(REPLACE, epsilon=8.0, accounting=method.accounting)
+
+    def shares(ledger: str, *, stop: bool = False) -> Any:
+        gate = Curator.of_tables(
+            tables(400),
+            method.asks(Workload.of(SCHEMA)),
+            guarantee=guarantee,
+            ledger=tmp_path / ledger,
+            seed=1,
+            size_weighted=True,
+        )
+        with gate:
+            training = method.start(gate, rng=np.random.default_rng(1))
+            if stop:
+                planned = planned_purchases(gate.view.knowing(groups=400))
+                for key, one in planned.items():
+                    if key != FINELY:
+                        gate.measure(one.marginals, rho=one.rho, step=key)
+                return None
+            training.run()
+            assert [one.key for one in gate.own.spends].count(FINELY) == 1
+            assert gate.spent <= guarantee.rho
+            return training.extra()[SHARES]
+
+    shares("stopped", stop=True)
+    np.testing.assert_array_equal(shares("stopped"), shares("whole"))
 
 
 def test_without_shapes_numbers_are_drawn_evenly(made: Synthesizer) -> None:
