@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from kinfolk.schema.attributes import LARGEST_WHOLE, Attribute, Numeric
+from kinfolk.schema.attributes import LARGEST_WHOLE, MAX_CATEGORIES, Attribute, Numeric
 
 if TYPE_CHECKING:
     from kinfolk.schema.schema import Schema
@@ -28,15 +28,13 @@ WIDE = 3
 """The first and the last bin are tails where they are so many times wider than the next."""
 SPAN = 4
 """A bin whose ends differ by more than this factor has cells that grow, too."""
-MOST_CATEGORIES = 2**16
-"""Cells, special values and blank: with more of them, a number is not counted finely."""
 
 
 def fine(attribute: Numeric) -> Numeric:
     """The same number with cells as its bins; every cell lies in one bin.
 
     Whole numbers in a narrow bin have a cell each. In tails the cells grow from the inner end
-    outwards.
+    outwards. Where there would be more cells than categories can be, the bins stay as they are.
 
     >>> fine(Numeric(bins=[0, 2, 4], integer=True)).bins
     (0, 1, 2, 3, 4, 4.5)
@@ -46,6 +44,8 @@ def fine(attribute: Numeric) -> Numeric:
     edges: list[int | float] = []
     for code in range(len(attribute.bins) - 1):
         edges += [attribute.bins[code], *_inner(attribute, code)]
+    if len(edges) + attribute.size >= MAX_CATEGORIES:
+        return replace(attribute, labels=None)
     top = attribute.bins[-1]
     if edges[-1] == top and attribute.places is not None:
         # The last number has a cell of its own, which must end beyond it.
@@ -98,7 +98,7 @@ def finer(attribute: Attribute) -> Numeric | None:
     if not isinstance(attribute, Numeric):
         return None
     cells = fine(attribute)
-    return cells if attribute.size < cells.size <= MOST_CATEGORIES else None
+    return cells if attribute.size < cells.size else None
 
 
 def codes_of_cells(attribute: Numeric, cells: Numeric) -> list[int]:
