@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from kinfolk.data.encoded import Encoded, code_type
+from kinfolk.data.encoded import CellCodes, Encoded, code_type
 from kinfolk.errors import SchemaError
 from kinfolk.schema import (
     Attribute,
@@ -20,6 +20,7 @@ from kinfolk.schema import (
     Schema,
     WorkloadSpec,
 )
+from kinfolk.schema.fine import FineAttributes, codes_of_cells
 
 NAMES = st.text(
     st.characters(codec="utf-8", exclude_categories=("Cs", "Cc", "Zs", "Zl", "Zp")),
@@ -145,6 +146,24 @@ def random_dataset(schema: Schema, *, groups: int, rng: np.random.Generator) -> 
         offsets=np.concatenate([[0], np.cumsum([len(r) for r in roles])]).astype(np.int64),
         role=np.concatenate(roles).astype(np.uint8) if schema.roles else None,
     )
+
+
+def with_cells(data: Encoded, rng: np.random.Generator) -> Encoded:
+    """The same groups with numbers that lie in random cells; the bins follow from the cells."""
+    schema, fine = data.schema, FineAttributes.of(data.schema)
+    group, individual = data.group.copy(), data.individual.copy()
+    found: list[dict[str, np.ndarray]] = []
+    for attributes, own, codes in (
+        (schema.group_attributes, fine.group, group),
+        (schema.individual_attributes, fine.individual, individual),
+    ):
+        cells = {name: rng.integers(one.size, size=len(codes)) for name, one in own.items()}
+        for name, cell in cells.items():
+            bins = np.array(codes_of_cells(attributes[name], own[name]))
+            codes[:, list(attributes).index(name)] = bins[cell]
+        found.append({name: cell.astype(np.uint16) for name, cell in cells.items()})
+    kept = CellCodes(group=found[0], individual=found[1])
+    return replace(data, group=group, individual=individual, cells=kept)
 
 
 def part(data: Encoded, start: int, stop: int) -> Encoded:

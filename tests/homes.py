@@ -59,7 +59,7 @@ def in_memory(
     workload: Workload, tables: Any, weights: npt.NDArray[np.int64] | None = None
 ) -> Counter:
     counter = Counter(workload, weights=weights)
-    counter.add(encode(workload.schema, tables))
+    counter.add(encode(workload.schema, tables, finely=workload.finely))
     return counter
 
 

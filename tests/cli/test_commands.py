@@ -84,6 +84,30 @@ def test_validate_warns_about_a_drafted_domain(
     assert "domain: drafted" in capsys.readouterr().err
 
 
+def test_wide_bins_are_warned_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    schema, people = tmp_path / "schema.yaml", tmp_path / "people.csv"
+    schema.write_text(
+        "individual: {table: people, attributes: {pay: {bins: [0, 10, 20, 30, 9000]}}}\n"
+        "max_size: 1\nworkload: {k: 1}\n"
+    )
+    people.write_text("pay\n" + "5\n25\n" * 40 + "50\n" * 20)
+    assert run(["validate", str(schema), str(people)]) == 0
+    shown = capsys.readouterr().err
+    assert "Warning: pay of people has a bin 0 to 10 with 40% of the rows" not in shown
+    assert "Warning: pay of people has a bin 30 to 9000, 299 times as long" in shown
+    people.write_text("pay\n" + "5\n" * 70 + "25\n" * 30)
+    assert run(["validate", str(schema), str(people)]) == 0
+    assert (
+        "Warning: pay of people has a bin 0 to 10 with 70% of the rows" in capsys.readouterr().err
+    )
+    # Nothing of the data is shown where that was asked for, and none is known to plan.
+    assert run(["validate", "--redact", str(schema), str(people)]) == 0
+    assert "70%" not in capsys.readouterr().err
+    words = ["--groups", "1000", "--unit", "person", "--epsilon", "1", "--delta", "1e-6"]
+    assert run(["plan", str(schema), *words]) == 0
+    assert "299 times as long" in capsys.readouterr().err
+
+
 def test_validate_refuses_bad_data(detroit: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert validate(detroit, "schema.yaml", "persons.csv", "households.csv") == 2
     printed = capsys.readouterr()

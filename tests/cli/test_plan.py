@@ -56,6 +56,17 @@ def test_the_noise_is_that_of_whole_marginals(unit: Unit) -> None:
     assert sorted(measured) == pytest.approx(sorted(planned))
 
 
+def test_numbers_on_their_own_are_planned() -> None:
+    schema, method = load_schema("acs"), Marginals()
+    guarantee = promise(REPLACE, accounting=method.accounting)
+    found = plan(schema, method, guarantee, groups=10_000, benchmark=False).families
+    noise = {one.name: one.noise for one in found if "numbers" in one.name}
+    assert set(noise) == {"Q_I numbers", "Q_I numbers, finely"}
+    # 1% of the budget for the one number that there is, and 2%.
+    (bins, _), (cells, _) = noise["Q_I numbers"], noise["Q_I numbers, finely"]
+    assert bins == pytest.approx(2**0.5 * cells, rel=1e-6)
+
+
 @pytest.mark.parametrize(
     ("groups", "known"),
     [(30_000, {"group", "individual", "relation"}), (10_000, {"group", "individual"}), (2000, {})],
@@ -65,7 +76,9 @@ def test_only_families_too_noisy_to_be_bought_are_without_noise(
 ) -> None:
     guarantee = promise(REPLACE, epsilon=0.5, delta=1e-9, accounting=Marginals().accounting)
     estimate = plan(load_schema("acs-rel"), Marginals(), guarantee, groups=groups, benchmark=False)
-    told = {family.name.split()[0] for family in estimate.families if family.noise is not None}
+    # Numbers on their own are bought in any case.
+    families = [family for family in estimate.families if "numbers" not in family.name]
+    told = {family.name.split()[0] for family in families if family.noise is not None}
     assert told == {FAMILIES[level] for level in known}
 
 

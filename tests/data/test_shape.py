@@ -10,19 +10,45 @@ from hypothesis import strategies as st
 
 from generators import numerics, schemas
 from kinfolk.data.columns import encode_column
-from kinfolk.data.decode import number_column
-from kinfolk.data.numbers import draw_column
+from kinfolk.data.decode import decode
+from kinfolk.data.encoded import Encoded
 from kinfolk.data.shape import Shape
 from kinfolk.data.shapes import Shapes
 from kinfolk.data.shapes import numerics as numerics_of
 from kinfolk.errors import KinfolkError
-from kinfolk.schema import Numeric, Schema
+from kinfolk.schema import IndividualTable, Numeric, Schema, WorkloadSpec
 from kinfolk.schema.fine import fine
 
 HOURS = Numeric(bins=[1, 20, 35, 45, 60, 99], integer=True)
 INCOME = Numeric(
     bins=[-100_000, 0, 5000, 10_000, 20_000, 30_000, 50_000, 1_000_000], decimals=2, special=[0]
 )
+
+
+def decode_column(
+    codes: np.ndarray,
+    attribute: Numeric,
+    rng: np.random.Generator,
+    kind: pa.DataType | None,
+    *,
+    shape: Shape | None = None,
+) -> pa.ChunkedArray:
+    """Codes of one number as a column of that storage type."""
+    schema = Schema(
+        group=None,
+        individual=IndividualTable(table="people", group_id=None, attributes={"number": attribute}),
+        max_size=1,
+        workload=WorkloadSpec(k=1),
+    )
+    data = Encoded(
+        schema=schema,
+        group=np.empty((len(codes), 0), np.uint16),
+        individual=codes.astype(np.uint16).reshape(-1, 1),
+        offsets=np.arange(len(codes) + 1),
+        types={} if kind is None else {"people": {"number": kind}},
+    )
+    shapes = None if shape is None else Shapes(group={}, individual={"number": shape})
+    return decode(data, rng=rng, shapes=shapes)["people"]["number"]
 
 
 def counted(attribute: Numeric, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -53,8 +79,8 @@ def test_what_is_drawn_lies_in_its_bin(data: st.DataObject) -> None:
     codes = np.repeat(np.arange(attribute.size), 20)
     rng = np.random.default_rng(data.draw(st.integers(0, 1000)))
     kind = data.draw(st.sampled_from([None, pa.float64(), pa.float32(), pa.int64(), pa.int32()]))
-    column = number_column(draw_column(codes, attribute, shape, kind, rng), attribute, kind)
-    found, misfits = encode_column(pa.chunked_array([column]), attribute, untyped=False)
+    column = decode_column(codes, attribute, rng, kind, shape=shape)
+    found, misfits = encode_column(column, attribute, untyped=False)
     assert not misfits
     np.testing.assert_array_equal(found, codes)
 
@@ -78,25 +104,17 @@ def test_one_and_the_same_generator_draws_the_same(attribute: Numeric, seed: int
 def test_a_tiny_number_does_not_become_a_special_zero_when_stored_as_float32() -> None:
     attribute = Numeric(bins=[0, 1e-44, 1], special=[0])
     codes = np.zeros(100, np.int64)
-    column = number_column(
-        draw_column(codes, attribute, None, pa.float64(), np.random.default_rng(0)),
-        attribute,
-        pa.float64(),
-    )
+    column = decode_column(codes, attribute, np.random.default_rng(0), pa.float64())
     assert (column.to_numpy() > 0).all()
     attribute = Numeric(bins=[0, 1], special=[0])
     shares = np.zeros(len(fine(attribute).bins) - 1)
     shares[0] = 1
-    column = number_column(
-        draw_column(
-            codes,
-            attribute,
-            Shape(attribute=attribute, shares=shares),
-            pa.float32(),
-            np.random.default_rng(0),
-        ),
+    column = decode_column(
+        codes,
         attribute,
+        np.random.default_rng(0),
         pa.float32(),
+        shape=Shape(attribute=attribute, shares=shares),
     )
     assert (column.to_numpy() > 0).all()
 

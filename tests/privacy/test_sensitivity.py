@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from generators import FAMILY, RELATIONS, random_dataset, schemas
+from generators import FAMILY, RELATIONS, random_dataset, schemas, with_cells
 from kinfolk.data.encoded import Encoded
 from kinfolk.privacy.sensitivity import (
     Sensitivity,
@@ -23,8 +23,9 @@ from kinfolk.privacy.sensitivity import (
 )
 from kinfolk.privacy.unit import Neighbours
 from kinfolk.queries.counting import count
-from kinfolk.queries.workload import Workload
-from kinfolk.schema import Role, Roles, Schema
+from kinfolk.queries.workload import Workload, with_numbers
+from kinfolk.schema import Level, Role, Roles, Schema
+from kinfolk.schema.fine import FineAttributes, codes_of_cells
 from promises import ADD_REMOVE, IN_PLACE, REPLACE
 
 Weights = np.ndarray | None
@@ -99,6 +100,100 @@ def test_a_changed_person_stays_within_bounds(schema: Schema, seed: int, weighte
     old = one_group(schema, rng)
     new = change_person(old, int(rng.integers(old.people)), rng)
     assert check(workload, old, new, IN_PLACE, weights)
+
+
+def change_person_finely(data: Encoded, person: int, rng: np.random.Generator) -> Encoded:
+    """Another person in the same place, whose numbers may lie elsewhere in the same bins."""
+    changed = with_cells(change_person(data, person, rng), rng)
+    old, new, fine = data.cells, changed.cells, FineAttributes.of(data.schema)
+    assert old is not None
+    assert new is not None
+    # Everybody else stays as they were, and what is not derived of the group.
+    individual, group = changed.individual.copy(), changed.group.copy()
+    for name, own in new.individual.items():
+        own[np.arange(data.people) != person] = old.individual[name][
+            np.arange(data.people) != person
+        ]
+        attribute = data.schema.individual_attributes[name]
+        bins = np.array(codes_of_cells(attribute, fine.individual[name]))
+        individual[:, list(data.schema.individual_attributes).index(name)] = bins[own]
+    for name, own in new.group.items():
+        if not data.schema.group_attributes[name].derived:
+            own[:] = old.group[name]
+        attribute = data.schema.group_attributes[name]
+        bins = np.array(codes_of_cells(attribute, fine.group[name]))
+        group[:, list(data.schema.group_attributes).index(name)] = bins[own]
+    return replace(changed, individual=individual, group=group)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@settings(deadline=None, max_examples=100)
+@given(schema=schemas(), seed=st.integers(0, 2**32 - 1))
+def test_numbers_on_their_own_stay_within_bounds(schema: Schema, seed: int, weighted: bool) -> None:
+    rng = np.random.default_rng(seed)
+    workload = with_numbers(Workload.of(schema))
+    for neighbours in (REPLACE, ADD_REMOVE, IN_PLACE):
+        weights = workload_weights(workload, neighbours.unit) if weighted else None
+        old = with_cells(one_group(schema, rng), rng)
+        if neighbours is IN_PLACE:
+            new = change_person_finely(old, int(rng.integers(old.people)), rng)
+        else:
+            new = with_cells(one_group(schema, rng), rng)
+        assert check(workload, None if neighbours is ADD_REMOVE else old, new, neighbours, weights)
+
+
+@pytest.mark.parametrize(
+    ("neighbours", "group", "individual"), [(ADD_REMOVE, 1, 1), (REPLACE, 2, 2), (IN_PLACE, 0, 2)]
+)
+def test_a_number_on_its_own_costs_what_one_household_can_move(
+    neighbours: Neighbours, group: int, individual: int
+) -> None:
+    """All members in one cell, and then in another, move a number as far as is stated."""
+    schema = Schema.from_text("""
+group: {table: homes, id: home, attributes: {rent: {bins: [0, 10, 99]}}}
+individual: {table: people, group_id: home, attributes: {age: {bins: [0, 18, 99], integer: true}}}
+max_size: 5
+workload: {k: 1}
+""")
+    workload = with_numbers(Workload.of(schema))
+    weights = workload_weights(workload, neighbours.unit)
+    bounds = workload_sensitivities(workload, neighbours, weights=weights)
+    stated = {
+        (one.level, one.fine): bound.l2_squared / 2520**2
+        for one, bound in zip(workload.marginals, bounds, strict=True)
+        if one.alone
+    }
+    expected = {Level.GROUP: group, Level.INDIVIDUAL: individual}
+    assert stated == {(level, fine): expected[level] for level in expected for fine in (0, 1)}
+    paired = {
+        at for pair in paired_sensitivities(workload, neighbours, weights=weights) for at in pair
+    }
+    assert not any(workload.marginals[at].alone for at in paired)
+    seen: set[tuple[Level, bool, int]] = set()
+    rng = np.random.default_rng(1)
+    for size in schema.sizes:
+        base = replace(one_group(schema, rng), offsets=np.array([0, size]))
+        base = replace(base, individual=np.zeros((size, 1), np.uint8))
+        base = with_cells(base, rng)
+        assert base.cells is not None
+        for cell in base.cells.individual.values():
+            cell[:] = 0
+        other = replace(
+            base,
+            cells=replace(
+                base.cells,
+                individual={"age": base.cells.individual["age"] + 1},
+                group={"rent": (base.cells.group["rent"] + 1) % 5},
+            ),
+        )
+        change = count(other, workload, weights=weights)
+        if neighbours is REPLACE:
+            change -= count(base, workload, weights=weights)
+        for one, place in workload.slices():
+            if one.fine and neighbours is not IN_PLACE:
+                seen.add((one.level, one.fine, int((change[place] ** 2).sum() / 2520**2 + 0.001)))
+    if neighbours is not IN_PLACE:
+        assert seen == {(level, True, expected[level]) for level in expected}
 
 
 def family_schema(*, counts: str = "people", children: int = 4) -> Schema:

@@ -23,7 +23,7 @@ from kinfolk.experiments.simulate import write_simulation
 from kinfolk.queries import spark as on_spark
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.spark import _cells, count_spark
-from kinfolk.queries.workload import Workload
+from kinfolk.queries.workload import Workload, with_numbers
 from kinfolk.schema import Categorical, GroupTable, IndividualTable, Schema, WorkloadSpec
 
 needs_spark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::ResourceWarning")
@@ -74,7 +74,11 @@ def frames(spark: Any, tables: Tables, pieces: int = 3) -> dict[str, Any]:
 def test_small_homes(spark: Any) -> None:
     """The one that always runs: most of its time is Spark's own start."""
     tables = homes()
-    workload = Workload.of(HOMES)
+    rent = pa.array(np.random.default_rng(1).uniform(0, 2000, tables["homes"].num_rows))
+    tables["homes"] = tables["homes"].append_column("rent", rent)
+    text = HOMES.to_yaml().replace("veh:", "rent: {bins: [0, 500, 2000]}\n    veh:")
+    workload = with_numbers(Workload.of(Schema.from_text(text)))
+    assert workload.finely
     counter = count_spark(workload, frames(spark, tables), partitions=2)
     assert_same(counter, in_memory(workload, tables))
 

@@ -25,7 +25,7 @@ from kinfolk.datasets import load_detroit
 from kinfolk.errors import DataError
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.streaming import MEMORY, count_files
-from kinfolk.queries.workload import Workload
+from kinfolk.queries.workload import Workload, with_numbers
 from kinfolk.schema import Schema
 
 
@@ -60,7 +60,7 @@ def test_files_in_any_order_count_the_same(
     if data.draw(st.booleans()):
         # Groups that were fine are too large now.
         schema = replace(schema, max_size=1)
-    workload = Workload.of(schema)
+    workload = with_numbers(Workload.of(schema))
     assert outcome(lambda: count_files(workload, paths, memory=memory)) == outcome(
         lambda: in_memory(workload, paths)
     )

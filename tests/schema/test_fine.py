@@ -11,8 +11,16 @@ from hypothesis import strategies as st
 
 from generators import numerics
 from kinfolk.data.columns import encode_column
-from kinfolk.schema import Numeric
-from kinfolk.schema.fine import MOST_CELLS, NARROW, bin_of_cells, fine, tail_of
+from kinfolk.schema import Numeric, Schema
+from kinfolk.schema.fine import (
+    MOST_CELLS,
+    NARROW,
+    FineAttributes,
+    bin_of_cells,
+    fine,
+    finer,
+    tail_of,
+)
 
 
 @given(numerics(), st.integers(0, 1000))
@@ -79,3 +87,29 @@ def test_a_bin_that_spans_a_factor_of_a_thousand_too() -> None:
     np.testing.assert_allclose(ratios, ratios[0])
     mirrored = [-edge for edge in cells.bins if -1000 <= edge <= -1]
     np.testing.assert_allclose(mirrored, inner[::-1])
+
+
+def test_what_a_formula_computes_is_not_counted_finely() -> None:
+    schema = Schema.from_text("""
+group:
+  table: homes
+  id: home
+  attributes:
+    oldest: {bins: [0, 18, 65, 120], integer: true, derived: max(age)}
+    rent: {bins: [0, 500, 9000]}
+individual:
+  table: people
+  group_id: home
+  attributes: {age: {bins: [0, 18, 65, 120], integer: true}, rooms: {bins: [1, 2, 3.5]}}
+max_size: 3
+workload: {k: 1}
+""")
+    found = FineAttributes.of(schema)
+    assert list(found.group) == ["rent"]
+    assert list(found.individual) == ["age", "rooms"]
+    assert found.individual["age"].bins == fine(schema.individual_attributes["age"]).bins
+
+
+def test_a_number_with_too_many_cells_is_not_counted_finely() -> None:
+    assert finer(Numeric(bins=range(0, 100 * 7000, 100))) is None
+    assert finer(Numeric(bins=range(0, 100 * 1000, 100))) is not None

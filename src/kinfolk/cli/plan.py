@@ -9,7 +9,7 @@ import click
 
 from kinfolk.cli.console import PATH, err, say, table, tell
 from kinfolk.cli.progress import PROMISE, SETTINGS, options, promise_of, required
-from kinfolk.cli.validate import doubtful_relations
+from kinfolk.cli.validate import doubtful_relations, warn_of_wide_bins
 from kinfolk.schema import Schema
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def plan_command(schema: Path, groups: int, people: int | None, **settings: Any)
         estimate = plan(declared, method, guarantee, groups=groups, people=people)
     _show(estimate, method.name, groups)
     _say_rules(declared)
+    warn_of_wide_bins(declared)
     _say_promise(declared, guarantee, groups if guarantee.unit is Unit.GROUP else estimate.people)
 
 

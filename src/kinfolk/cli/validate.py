@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +55,7 @@ def validate(schema: Path, tables: tuple[Path, ...]) -> None:
         )
     for warning in doubtful_relations(declared):
         tell(f"\nNote: {warning}")
+    warn_of_wide_bins(declared, None if redacting() else _category_counts(encoded))
     if declared.domain == "drafted":
         tell(f"\n{DRAFTED}")
 
@@ -78,6 +79,30 @@ def doubtful_relations(schema: Schema) -> list[str]:
             "so that the members of a relation may be mistaken for one another. Add it."
         )
     return found
+
+
+def warn_of_wide_bins(
+    schema: Schema, counts: Mapping[tuple[str, str], Sequence[float]] | None = None
+) -> None:
+    """Warn of bins that hold too much; `counts` are true figures of the data."""
+    from kinfolk.schema.wide import wide_bins
+
+    for text in wide_bins(schema, counts):
+        tell(f"Warning: {text}.")
+
+
+def _category_counts(encoded: Encoded) -> dict[tuple[str, str], Sequence[float]]:
+    """For a table and an attribute, how many rows each category has."""
+    import numpy as np
+
+    schema = encoded.schema
+    tables = [(schema.group, encoded.group), (schema.individual, encoded.individual)]
+    return {
+        (table.table, name): np.bincount(codes[:, at], minlength=attribute.size).tolist()
+        for table, codes in tables
+        if table is not None
+        for at, (name, attribute) in enumerate(table.attributes.items())
+    }
 
 
 def warn_of_computed(schema: Schema, tables: Mapping[str, Any]) -> None:

@@ -48,11 +48,17 @@ class Misfit:
 
 
 def encode_column(
-    column: pa.ChunkedArray, attribute: Attribute, *, untyped: bool, or_more: bool = False
+    column: pa.ChunkedArray,
+    attribute: Attribute,
+    *,
+    untyped: bool,
+    or_more: bool = False,
+    cells_of: Numeric | None = None,
 ) -> tuple[Codes, list[Misfit]]:
     """Turn a column into codes of the attribute, and say what does not fit.
 
-    `or_more` says that the largest of its values stands for larger numbers too.
+    `or_more` says that the largest of its values stands for larger numbers too. `cells_of` is the
+    same number with cells as its bins: the codes are then those of cells.
     """
     expected = "number" if isinstance(attribute, Numeric) else attribute.kind
     wrong = None if untyped else wrong_kind(column, expected)
@@ -60,14 +66,14 @@ def encode_column(
         return np.full(len(column), -1, np.int32), [wrong]
     cells, positions = distinct(column)
     if isinstance(attribute, Numeric):
-        codes, misfits = _encode_numbers(cells, attribute)
+        codes, misfits = _encode_numbers(cells, attribute, cells_of or attribute)
     else:
         codes, misfits = _encode_values(cells, attribute, or_more=or_more)
     blank = np.flatnonzero(positions < 0)
     encoded = np.append(codes, -1)[positions].astype(np.int32)
     found = [_spread(positions, misfit) for misfit in misfits]
     if attribute.missing:
-        encoded[blank] = attribute.size - 1
+        encoded[blank] = (cells_of or attribute).size - 1
     elif len(blank):
         fix = "Fill it in, or declare `missing: true`."
         found.append(Misfit(rows=blank, what="the cell is blank", fix=fix))
@@ -229,11 +235,13 @@ def column_numbers(column: pa.ChunkedArray, codes: Codes) -> npt.NDArray[np.floa
     return np.where(codes < 0, np.nan, np.append(numbers, np.nan)[positions])
 
 
-def _encode_numbers(cells: pa.Array, attribute: Numeric) -> tuple[Codes, list[Misfit]]:
-    """Put distinct cells into bins."""
+def _encode_numbers(
+    cells: pa.Array, attribute: Numeric, coded: Numeric
+) -> tuple[Codes, list[Misfit]]:
+    """Put distinct cells into the bins of `coded`; whether they fit the attribute decides."""
     numbers, is_number = _as_floats(cells)
     edges = np.asarray(attribute.bins, dtype=float)
-    codes = number_codes(numbers, attribute)
+    codes = number_codes(numbers, coded)
     special = np.isin(numbers, attribute.special)
     outside = is_number & ~special & ((numbers < edges[0]) | (numbers > edges[-1]))
     broken = np.zeros(len(numbers), bool)

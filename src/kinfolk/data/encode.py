@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -10,24 +11,32 @@ import pyarrow as pa
 
 from kinfolk.data.clean import apply_size_and_role_limits
 from kinfolk.data.columns import Codes, column_numbers, encode_column, join_truncated, written
-from kinfolk.data.encoded import CodeArray, Encoded, Numbers, code_type, storage_types
+from kinfolk.data.encoded import CellCodes, CodeArray, Encoded, Numbers, code_type, storage_types
 from kinfolk.data.linking import Links, link_tables
 from kinfolk.data.shapes import numerics
 from kinfolk.data.tables import Source, TableLike, UnreadableError, read_source
 from kinfolk.data.violations import Check
 from kinfolk.errors import DataError, KinfolkError, Problem, private, redacting
-from kinfolk.schema import Attribute, Schema
+from kinfolk.schema import Attribute, Numeric, Schema
 from kinfolk.schema.findings import closest
+from kinfolk.schema.fine import FineAttributes, codes_of_cells
 
 HEADING = "the tables do not fit the schema"
 
+_NONE = FineAttributes(group={}, individual={})
+
 
 def encode(
-    schema: Schema, tables: Mapping[str, TableLike], *, keep_numbers: bool = False
+    schema: Schema,
+    tables: Mapping[str, TableLike],
+    *,
+    keep_numbers: bool = False,
+    finely: bool = False,
 ) -> Encoded:
     """Encode the tables named by the schema; extra columns and their order do not matter.
 
-    Every check runs before anything is reported, so that one run shows all there is to mend. The
+    Every check runs before anything is reported, so that one run shows all there is to mend.
+    Numbers become codes of their bins, and where they are wanted `finely`, of their cells too. The
     numbers themselves are kept beside their codes only on request.
 
     >>> import pyarrow as pa
@@ -54,7 +63,7 @@ def encode(
         _encode_columns(schema.group_attributes, homes, problems)
         _encode_columns(schema.individual_attributes, people, problems)
         raise DataError(HEADING, problems)
-    return encode_sources(schema, homes, people, problems, keep_numbers=keep_numbers)
+    return encode_sources(schema, homes, people, problems, keep_numbers=keep_numbers, finely=finely)
 
 
 def _attempt(
@@ -146,6 +155,7 @@ def encode_sources(
     links: Links | None = None,
     ruled: bool = True,
     keep_numbers: bool = False,
+    finely: bool = False,
 ) -> Encoded:
     """Encode tables that have been read; `problems` holds what reading them found.
 
@@ -156,8 +166,13 @@ def encode_sources(
     if links is None:
         links = link_tables(schema, homes, people, problems, part=part)
     counts = {name for name, formula in schema.formulas.items() if formula.kind == "count"}
-    group = _encode_columns(schema.group_attributes, homes, problems, counts)
-    individual = _encode_columns(schema.individual_attributes, people, problems)
+    fine = FineAttributes.of(schema) if finely else _NONE
+    group, group_cells = _encode_columns(
+        schema.group_attributes, homes, problems, fine.group, counts
+    )
+    individual, cells = _encode_columns(
+        schema.individual_attributes, people, problems, fine.individual
+    )
     members = None
     if links is not None:
         members = apply_size_and_role_limits(schema, homes, people, links, problems, part=part)
@@ -188,6 +203,12 @@ def encode_sources(
         offsets=members.offsets,
         role=members.role,
         numbers=kept_numbers,
+        cells=CellCodes(
+            group={name: one[kept] for name, one in group_cells.items()},
+            individual={name: one[members.people] for name, one in cells.items()},
+        )
+        if finely
+        else None,
         cleaning=members.cleaning,
         against=members.against,
         types=_types(schema, homes, people),
@@ -198,20 +219,34 @@ def _encode_columns(
     attributes: Mapping[str, Attribute],
     source: Source | None,
     problems: list[Problem],
+    fine: Mapping[str, Numeric] = MappingProxyType({}),
     counts: Collection[str] = (),
-) -> dict[str, Codes]:
-    """Codes by name; the last value of `counts` means so many or more."""
+) -> tuple[dict[str, Codes], dict[str, npt.NDArray[np.uint16]]]:
+    """The codes of columns by name, and those of cells of the ones that are counted finely.
+
+    The last value of `counts` means so many or more.
+    """
     columns: dict[str, Codes] = {}
+    found: dict[str, npt.NDArray[np.uint16]] = {}
     for name, attribute in attributes.items():
         column = source.columns.get(name) if source else None
         if source is None or column is None:
             continue
+        cells = fine.get(name)
         codes, misfits = encode_column(
-            column, attribute, untyped=source.untyped, or_more=name in counts
+            column,
+            attribute,
+            untyped=source.untyped,
+            or_more=name in counts,
+            cells_of=cells,
         )
+        if cells is not None and isinstance(attribute, Numeric):
+            # Every cell lies in one bin, so that the two can never disagree.
+            found[name] = codes.astype(np.uint16)
+            codes = np.array([*codes_of_cells(attribute, cells), -1], np.int32)[codes]
         problems += [m.problem(source.place(int(m.rows[0])), name) for m in misfits]
         columns[name] = codes
-    return columns
+    return columns, found
 
 
 def _matrix(

@@ -50,6 +50,16 @@ class Numbers:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class CellCodes:
+    """In which cell of its bin a number lies, as `schema.fine` cuts bins into cells."""
+
+    group: Mapping[str, npt.NDArray[np.uint16]]
+    """(groups,) of every group attribute that is counted finely, by name."""
+    individual: Mapping[str, npt.NDArray[np.uint16]]
+    """(people,) of every individual attribute that is counted finely, by name."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Encoded:
     """Groups in order, each followed by its members in order.
 
@@ -68,6 +78,8 @@ class Encoded:
     """(people,) index into the roles' names, where there are roles."""
     numbers: Numbers | None = None
     """The numbers themselves, where they have been drawn (synthetic ones) or kept on request."""
+    cells: CellCodes | None = None
+    """More about numbers than their bins, where it was asked for; `take` and `joined` drop it."""
     cleaning: Cleaning = field(default_factory=Cleaning)
     """What was left out on the way."""
     against: tuple[int, ...] = ()
@@ -106,6 +118,7 @@ class Encoded:
             offsets=offsets,
             role=None if self.role is None else self.role[people],
             numbers=numbers,
+            cells=None,
         )
 
     @classmethod
@@ -122,6 +135,7 @@ class Encoded:
             individual=np.concatenate([part.individual for part in parts]),
             offsets=np.concatenate([[0], np.cumsum(np.concatenate([p.sizes for p in parts]))]),
             role=np.concatenate(roles) if roles else None,
+            cells=None,
             numbers=numbers
             and Numbers(
                 group={n: np.concatenate([one.group[n] for one in drawn]) for n in numbers.group},

@@ -70,7 +70,9 @@ class Data:
     @classmethod
     def of(cls, schema: Schema, tables: Mapping[str, Any], **asked: Any) -> Data:
         """Tables that fit a schema; `asked` is for `Workload.of`."""
-        return cls(encoded=encode(schema, tables), workload=Workload.of(schema, **asked))
+        return cls(
+            encoded=encode(schema, tables, finely=True), workload=Workload.of(schema, **asked)
+        )
 
     @property
     def delta(self) -> float:

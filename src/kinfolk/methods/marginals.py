@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kinfolk.data.shapes import SHARES
 from kinfolk.errors import KinfolkError
 from kinfolk.methods.method import (
     NothingLearntError,
@@ -36,12 +37,13 @@ from kinfolk.methods.mixture_fit import (
     joined,
     worthwhile,
 )
+from kinfolk.methods.number_shapes import fit_shapes
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout, Scheme
 from kinfolk.models.mixture.factors import Factors
 from kinfolk.models.mixture.prepared import Prepared
 from kinfolk.privacy.accounting import Accounting
-from kinfolk.privacy.curator import Curator
+from kinfolk.privacy.curator import Curator, Measurement
 from kinfolk.privacy.mechanisms import Gaussian
 from kinfolk.privacy.sensitivity import moves_whole_groups
 from kinfolk.privacy.view import PublicView
@@ -52,6 +54,7 @@ from kinfolk.queries.workload import (
     order_of,
     parts_of,
     with_lower_orders,
+    with_numbers,
     with_sizes,
 )
 from kinfolk.schema import Numeric, Schema
@@ -65,6 +68,13 @@ IN_COMMON = 8
 """How many times the budget of others goes to the same attributes of two relatives,"""
 AMOUNTS = 4
 """and to a household's numbers beside its members'."""
+BY_BINS, FINELY = "numbers 1 of 2", "numbers 2 of 2"
+"""What the steps are called that buy every number on its own."""
+NUMBER_SHARE, NUMBERS_SHARE = Fraction(1, 100), Fraction(8, 100)
+"""Of the budget, for how many are in the bins of a number: for each, and for all at most. Their
+means need it: the noise of all other marginals makes rare bins, the largest ones, too full."""
+CELLS_SHARE = Fraction(2, 100)
+"""Of the budget, for where inside their bins numbers lie: all of them together."""
 PORTION = 100_000
 """About so many cells are bought in one step, which can then be resumed from."""
 
@@ -122,25 +132,29 @@ class Marginals:
         """All orders are counted; which are bought depends on how many groups there are.
 
         Marginals that are weighted by size do not tell sizes, so these are asked for if nothing
-        else does.
+        else does. Numbers are counted finely, too.
         """
-        return with_lower_orders(with_sizes(workload))
+        return with_numbers(with_lower_orders(with_sizes(workload)))
 
     def steps(self, view: PublicView) -> list[Step]:
-        """What it will buy: the number of groups, then whole marginals, in portions."""
+        """What it will buy: the number of groups, whole marginals in portions, then numbers."""
         return first_steps(view) + [
             Step(key=key, rho=one.rho, purchase=view.measure(one.marginals, rho=one.rho))
-            for key, one in allocate_budget(view).items()
+            for key, one in planned_purchases(view).items()
         ]
 
     def planned_noise(self, view: PublicView, workload: Workload) -> list[float | None]:
-        """That of the marginals that are bought, level by level."""
+        """That of the marginals that are bought; of others, the largest of their level."""
         asked = view.workload.marginals
+        bought: dict[Marginal, float] = {}
         levels: dict[str, float] = {}
-        for one in allocate_budget(view).values():
-            bought = {asked[at].level for at in one.marginals if at < len(workload.marginals)}
-            levels |= dict.fromkeys(bought, one.sigma(view))
-        return [levels.get(marginal.level) for marginal in workload.marginals]
+        for one in planned_purchases(view).values():
+            sigma = one.sigma(view)
+            for at in one.marginals:
+                bought[asked[at]] = sigma
+                if at < len(workload.marginals) and not asked[at].alone:
+                    levels[asked[at].level] = max(sigma, levels.get(asked[at].level, 0.0))
+        return [bought.get(one, levels.get(one.level)) for one in workload.marginals]
 
     def start(self, curator: Curator, *, rng: np.random.Generator) -> MarginalsTraining:
         """Begin."""
@@ -175,9 +189,11 @@ def allocate_budget(view: PublicView) -> dict[str, MeasurementGroup]:
         raise KinfolkError("how much noise can be borne depends on how many groups there are.")
     rho = view.rho - sum((step.rho for step in first_steps(view)), Fraction(0))
     marginals = view.workload.marginals
+    rho -= sum((one.rho for one in _numbers(view).values()), Fraction(0))
     orders: dict[bool, set[int]] = {}
     for marginal in marginals:
-        orders.setdefault(_related(marginal), set()).add(order_of(marginal))
+        if not marginal.alone:
+            orders.setdefault(_related(marginal), set()).add(order_of(marginal))
     most = {kind: max(found) for kind, found in orders.items()}
     while True:
         groups = _grouped(view, _needed(view, most), rho)
@@ -191,6 +207,27 @@ def allocate_budget(view: PublicView) -> dict[str, MeasurementGroup]:
             of = len(groups)
             return {f"marginals {at} of {of}": one for at, one in enumerate(groups, 1)}
         most |= fewer
+
+
+def planned_purchases(view: PublicView) -> dict[str, MeasurementGroup]:
+    """All that is bought beside the number of groups, step by step: marginals, then numbers."""
+    return allocate_budget(view) | _numbers(view)
+
+
+def _numbers(view: PublicView) -> dict[str, MeasurementGroup]:
+    """Every number on its own: how many are in its bins, and where inside of these they lie."""
+    marginals = view.workload.marginals
+    bins, cells = (
+        tuple(at for at, one in enumerate(marginals) if one.alone and one.fine is fine)
+        for fine in (False, True)
+    )
+    if not bins:
+        return {}
+    share = min(NUMBER_SHARE * len(bins), NUMBERS_SHARE)
+    return {
+        BY_BINS: MeasurementGroup(marginals=bins, rho=view.rho * share),
+        FINELY: MeasurementGroup(marginals=cells, rho=view.rho * CELLS_SHARE),
+    }
 
 
 def _whole(view: PublicView, marginal: int) -> bool:
@@ -227,6 +264,8 @@ def _distinct(view: PublicView) -> list[int]:
     """The marginals that differ: weighted, group attributes alone are the same at either level."""
     kept: dict[object, int] = {}
     for at, marginal in enumerate(view.workload.marginals):
+        if marginal.alone:
+            continue
         alone = not marginal.individual and not marginal.relative
         level = "either" if alone and _whole(view, at) else (marginal.level, marginal.relation)
         kept.setdefault((level, marginal.group, marginal.individual, marginal.relative), at)
@@ -325,6 +364,8 @@ class MarginalsTraining:
         self._parts: list[Table] = []
         self._fit: MixtureFit | None = None
         self._replicates: list[Table] = []
+        self._numbers: Measurement | None = None
+        self._groups = 0
 
     def run(self, progress: Progress = silent) -> None:
         """Spend the budget, then learn from what it bought."""
@@ -362,26 +403,38 @@ class MarginalsTraining:
         return HPD(layout=self._layout, probabilities=np.concatenate(parts, axis=1))
 
     def extra(self) -> Mapping[str, npt.NDArray[Any]]:
-        """The replicates, (replicates, rows, K): models fitted to this one with made-up noise."""
-        return {REPLICATES: np.stack(self._replicates)} if self._replicates else {}
+        """The replicates, (replicates, rows, K): models fitted to this one with made-up noise.
+
+        And how numbers lie inside their bins, where that was bought.
+        """
+        found: dict[str, npt.NDArray[Any]] = {}
+        if self._replicates:
+            found[REPLICATES] = np.stack(self._replicates)
+        if self._numbers is not None:
+            shapes = fit_shapes(self.model(), self._curator.view, self._numbers, self._groups)
+            found[SHARES] = shapes.to_arrays()[SHARES]
+        return found
 
     def _buy(self, progress: Progress) -> tuple[list[int], list[npt.NDArray[np.float64]]]:
         """Marginals, and for each the noisy rates and precisions of its cells, (2, cells)."""
         curator = self._curator
-        number = buy_groups(curator)
-        groups = allocate_budget(curator.view.knowing(groups=number))
+        number = self._groups = buy_groups(curator)
+        groups = planned_purchases(curator.view.knowing(groups=number))
         cost = affordable(curator, {key: one.rho for key, one in groups.items()})
         marginals: list[int] = []
         found: list[npt.NDArray[np.float64]] = []
         for done, step in enumerate(cost, 1):
             one = groups[step]
             bought = curator.measure(one.marginals, rho=cost[step], step=step)
+            progress("measuring", done, len(cost))
+            if step == FINELY:
+                self._numbers = bought
+                continue
             rates = bought.values / number
             precision = np.full(len(rates), (number / bought.sigma) ** 2)
             cells = np.cumsum([curator.workload.marginals[at].cells for at in one.marginals])[:-1]
             marginals += one.marginals
             found += np.split(np.stack([rates, precision]), cells, axis=1)
-            progress("measuring", done, len(cost))
         return marginals, found
 
     def _batches(

@@ -136,7 +136,7 @@ class Curator:
             counter = count_files(workload, opened, weights=weights)
         else:
             counter = Counter(workload, weights=weights)
-            counter.add(encode(workload.schema, opened))
+            counter.add(encode(workload.schema, opened, finely=workload.finely))
 
         def digest(key: bytes) -> str:
             return digest_tables(opened, hmac.new(key, digestmod=hashlib.sha256))

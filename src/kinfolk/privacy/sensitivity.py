@@ -85,10 +85,13 @@ def total_sensitivity(parts: Iterable[Sensitivity]) -> Sensitivity:
 
 
 def paired_marginals(workload: Workload) -> list[tuple[int, int]]:
-    """Which marginals ask the same of groups and of individuals: positions, the group's first."""
+    """Which marginals ask the same of groups and of individuals: positions, the group's first.
+
+    A number that is counted on its own, by bins or by cells, has no partner.
+    """
     levels: dict[str, dict[object, int]] = {"group": {}, "individual": {}}
     for at, marginal in enumerate(workload.marginals):
-        if marginal.level in levels and marginal.individual:
+        if marginal.level in levels and marginal.individual and not marginal.alone:
             levels[marginal.level].setdefault((marginal.group, marginal.individual), at)
     individual = levels["individual"]
     return [(at, individual[asked]) for asked, at in levels["group"].items() if asked in individual]

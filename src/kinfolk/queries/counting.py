@@ -21,9 +21,11 @@ from kinfolk.queries.kernel import (
     count_families,
 )
 from kinfolk.queries.workload import Workload, ties
-from kinfolk.schema import Level
+from kinfolk.schema import Level, Schema
+from kinfolk.schema.fine import FineAttributes
 
 _LEVELS = {Level.GROUP: GROUP, Level.INDIVIDUAL: INDIVIDUAL, Level.RELATION: RELATION}
+Cells = npt.NDArray[np.uint16]
 _MOST_CELLS = 2**31
 """In one marginal: cells within a marginal are 32-bit numbers in the compiled loop."""
 
@@ -51,6 +53,7 @@ class Counter:
         self.people = 0
         self.cleaning = Cleaning()
         """What was left out of the tables that have been counted so far."""
+        self._fine = FineAttributes.of(workload.schema) if workload.finely else None
         self._families = _families(workload, self.weights)
 
     def add(self, data: Encoded) -> None:
@@ -58,15 +61,29 @@ class Counter:
         if data.schema != self.workload.schema:
             raise ValueError("the chunk was encoded with another schema")
         size = data.sizes - data.schema.sizes.start
-        group_codes = np.vstack([data.group.T.astype(np.uint16), size.astype(np.uint16)])
         role = np.zeros(data.people, np.uint8) if data.role is None else data.role
+        group_cells, cells = self._cells(data)
         # One type of codes, so that the loop is compiled once.
-        individual_codes = np.vstack([data.individual.T.astype(np.uint16), role.astype(np.uint16)])
+        group_codes = np.vstack(
+            [data.group.T.astype(np.uint16), size.astype(np.uint16), *group_cells]
+        )
+        individual_codes = np.vstack(
+            [data.individual.T.astype(np.uint16), role.astype(np.uint16), *cells]
+        )
         groups = Groups(group_codes, individual_codes, role, data.offsets)
         count_families(groups, self._families, numba.get_num_threads(), self.counts)
         self.groups += data.groups
         self.people += data.people
         self.cleaning += data.cleaning
+
+    def _cells(self, data: Encoded) -> tuple[list[Cells], list[Cells]]:
+        """Rows of codes that come after the others: cells, in the order of `_fine_rows`."""
+        if self._fine is None:
+            return [], []
+        if data.cells is None:
+            raise ValueError("the chunk was not encoded finely, and the workload asks for cells")
+        group, individual = data.cells.group, data.cells.individual
+        return [group[n] for n in self._fine.group], [individual[n] for n in self._fine.individual]
 
 
 def count(
@@ -95,7 +112,7 @@ def _alike(workload: Workload, weights: Ints) -> list[list[int]]:
     """
     families: dict[tuple[object, ...], list[int]] = {}
     for index, marginal in enumerate(workload.marginals):
-        parts = (marginal.individual, marginal.relative, weights[index].tobytes())
+        parts = (marginal.individual, marginal.relative, weights[index].tobytes(), marginal.fine)
         families.setdefault((marginal.relation or "", marginal.level, *parts), []).append(index)
     return [
         families[key] for key in sorted(families, key=lambda key: (key[:2], -len(families[key])))
@@ -105,6 +122,7 @@ def _alike(workload: Workload, weights: Ints) -> list[list[int]]:
 def _families(workload: Workload, weights: Ints) -> Families:
     """The workload as flat integer arrays for the compiled loop."""
     families = _alike(workload, weights)
+    own_rows, member_rows = _fine_rows(workload.schema) if workload.finely else ({}, {})
     attributes: list[int] = []
     sizes: list[int] = []
     spans: list[tuple[int, ...]] = []
@@ -114,7 +132,8 @@ def _families(workload: Workload, weights: Ints) -> Families:
     for family in families:
         marginal = workload.marginals[family[0]]
         first = len(attributes)
-        attributes += [*marginal.individual, *marginal.relative]
+        rows = [member_rows[p] for p in marginal.individual] if marginal.fine else []
+        attributes += rows or [*marginal.individual, *marginal.relative]
         sizes += marginal.shape[len(marginal.group) :]
         spans.append((first, first + len(marginal.individual), len(attributes)))
         if marginal.relation not in ranges:
@@ -124,7 +143,7 @@ def _families(workload: Workload, weights: Ints) -> Families:
         for index in family:
             marginal = workload.marginals[index]
             group_spans.append((len(attributes), len(attributes) + len(marginal.group)))
-            attributes += marginal.group
+            attributes += [own_rows[p] if marginal.fine else p for p in marginal.group]
             sizes += marginal.shape[: len(marginal.group)]
     order = [index for family in families for index in family]
     leaders = [workload.marginals[family[0]] for family in families]
@@ -142,3 +161,19 @@ def _families(workload: Workload, weights: Ints) -> Families:
         sizes=np.array(sizes, np.int64),
         ties=np.array(known, np.int64).reshape(-1, 2),
     )
+
+
+def _fine_rows(schema: Schema) -> tuple[dict[int, int], dict[int, int]]:
+    """Where the cells of attributes stand among the rows of codes: position -> row.
+
+    They come after the attributes and the size, or the role.
+    """
+    fine = FineAttributes.of(schema)
+    found: list[dict[int, int]] = []
+    for attributes, own in (
+        (schema.group_attributes, fine.group),
+        (schema.individual_attributes, fine.individual),
+    ):
+        position = {name: at for at, name in enumerate(attributes)}
+        found.append({position[name]: row for row, name in enumerate(own, len(attributes) + 1)})
+    return found[0], found[1]

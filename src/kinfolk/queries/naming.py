@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kinfolk.queries.workload import Marginal
+from kinfolk.queries.workload import Marginal, number_marginal, order_of
 from kinfolk.schema import Level, Schema
 from kinfolk.schema.names import AttributeNames
 
 PARTS = ("group", "individual", "relative")
+NUMBER, BINS, CELLS = "number", "by bins", "finely"
+"""Said of a number that is counted on its own, and how."""
 
 
 def describe_marginal(schema: Schema, marginal: Marginal) -> dict[str, Any]:
@@ -36,6 +38,7 @@ def describe_marginal(schema: Schema, marginal: Marginal) -> dict[str, Any]:
         "level": str(marginal.level),
         **relation,
         **{part: names for part, names in named.items() if names},
+        **({NUMBER: CELLS if marginal.fine else BINS} if marginal.alone else {}),
     }
 
 
@@ -62,7 +65,7 @@ def marginal_from(schema: Schema, described: Mapping[str, Any]) -> Marginal:
     first = named.first_individual
     sizes = [named.size(p) for p in parts["group"]]
     sizes += [named.size(first + p) for p in (*parts["individual"], *parts["relative"])]
-    return Marginal(
+    found = Marginal(
         level=Level(level),
         relation=relation,
         group=parts["group"],
@@ -70,3 +73,20 @@ def marginal_from(schema: Schema, described: Mapping[str, Any]) -> Marginal:
         relative=parts["relative"],
         shape=tuple(sizes),
     )
+    return found if NUMBER not in described else _number(schema, found, described[NUMBER])
+
+
+def _number(schema: Schema, marginal: Marginal, how: object) -> Marginal:
+    """The same number, counted on its own; ValueError if it is no number that is counted so."""
+    if how not in (BINS, CELLS):
+        raise ValueError(f"a number is not counted {str(how)[:40]!r}")
+    tables = (
+        (Level.GROUP, marginal.group, schema.group_attributes),
+        (Level.INDIVIDUAL, marginal.individual, schema.individual_attributes),
+    )
+    for level, positions, attributes in tables:
+        if (marginal.level, order_of(marginal), len(positions)) == (level, 1, 1):
+            name = [*attributes, None][positions[0]]
+            if name is not None:
+                return number_marginal(schema, level, name, fine=how == CELLS)
+    raise ValueError("what is said to be counted on its own is no number that can be")

@@ -274,12 +274,15 @@ class Task:
         threads = context.cpus() if context is not None else 1
         numba.set_num_threads(max(1, min(threads, numba.config.NUMBA_NUM_THREADS)))
         schema = Schema.from_text(self.schema)
-        counter = Counter(Workload(schema=schema, marginals=self.marginals), weights=self.weights)
+        workload = Workload(schema=schema, marginals=self.marginals)
+        counter = Counter(workload, weights=self.weights)
         rest = iter(batches)
         for rows in _whole_groups(rest):
             try:
                 with redacted(self.redact):
-                    data = encode_sources(schema, *_sources(schema, rows), [], part=True)
+                    data = encode_sources(
+                        schema, *_sources(schema, rows), [], part=True, finely=workload.finely
+                    )
                 counter.add(data)
             except DataError as error:
                 for _ in rest:

@@ -102,7 +102,7 @@ def count_files(
 
         try:
             for part in _parts(streams, memory, folder, tell):
-                counter.add(_encode(schema, streams, part))
+                counter.add(_encode(workload, streams, part))
                 tell("counting", counter.people)
         except UnreadableError as error:
             raise DataError(HEADING, [error.problem]) from None
@@ -141,13 +141,16 @@ def _open(
     return streams
 
 
-def _encode(schema: Schema, streams: list[Stream], part: Part) -> Encoded:
+def _encode(workload: Workload, streams: list[Stream], part: Part) -> Encoded:
     """Check and encode whole groups."""
+    schema, finely = workload.schema, workload.finely
 
     def encoded(tables: list[pa.Table], problems: list[Problem]) -> Encoded:
         sources = [stream.source(table) for stream, table in zip(streams, tables, strict=True)]
         homes = sources[0] if schema.group is not None else None
-        return encode_sources(schema, homes, sources[-1], problems, part=not part.whole)
+        return encode_sources(
+            schema, homes, sources[-1], problems, part=not part.whole, finely=finely
+        )
 
     if part.whole:
         rows = [table.num_rows for table in part.tables]

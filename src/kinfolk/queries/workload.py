@@ -18,6 +18,7 @@ from kinfolk.errors import KinfolkError
 from kinfolk.notebook import show
 from kinfolk.schema import Level, Schema
 from kinfolk.schema.findings import did_you_mean
+from kinfolk.schema.fine import FineAttributes, finer
 from kinfolk.schema.names import AttributeNames
 
 FAMILIES = {Level.GROUP: "Q_G", Level.INDIVIDUAL: "Q_I", Level.RELATION: "Q_R"}
@@ -47,6 +48,10 @@ class Marginal:
     """Categories per attribute: group, then individual, then relative."""
     weight: float = 1.0
     """How much the marginal's errors matter; chosen by the user, public."""
+    alone: bool = False
+    """Whether it is a number's own, counted once more, and nobody's partner at another level."""
+    fine: bool = False
+    """Whether that number is counted cell by cell, not bin by bin."""
 
     @cached_property
     def cells(self) -> int:
@@ -147,6 +152,11 @@ class Workload:
     def size(self) -> int:
         """The number of queries."""
         return self.offsets[-1]
+
+    @property
+    def finely(self) -> bool:
+        """Whether some number is counted cell by cell."""
+        return any(marginal.fine for marginal in self.marginals)
 
     def count(self, level: str, relation: str | None = None) -> int:
         """The number of queries of a level, or of one of its relations."""
@@ -329,6 +339,46 @@ def with_sizes(workload: Workload) -> Workload:
         shape=(len(schema.sizes),),
     )
     return replace(workload, marginals=(*workload.marginals, marginal))
+
+
+def with_numbers(workload: Workload) -> Workload:
+    """The workload, followed by every number of the schema whose bins do not say it all.
+
+    Of a group's numbers groups are counted, of an individual's individuals: first all of them by
+    bins, then all of them by cells.
+
+    >>> from kinfolk import load_schema
+    >>> asked = Workload.of(load_schema("acs"), k=1, attributes=["SEX"])
+    >>> [one.shape for one in with_numbers(asked).marginals if one.alone]
+    [(10,), (100,)]
+    """
+    fine = FineAttributes.of(workload.schema)
+    names = [(Level.GROUP, name) for name in fine.group]
+    names += [(Level.INDIVIDUAL, name) for name in fine.individual]
+    found = [
+        number_marginal(workload.schema, *one, fine=how) for how in (False, True) for one in names
+    ]
+    return replace(workload, marginals=(*workload.marginals, *found))
+
+
+def number_marginal(schema: Schema, level: Level, name: str, *, fine: bool) -> Marginal:
+    """The marginal of one number, by bins or cells; ValueError if its bins say it all."""
+    attributes = schema.group_attributes if level is Level.GROUP else schema.individual_attributes
+    computed = level is Level.GROUP and name in schema.formulas
+    cells = None if computed else finer(attributes[name])
+    if cells is None:
+        raise ValueError(f"{name} is no number that is counted on its own")
+    position = (list(attributes).index(name),)
+    return Marginal(
+        level=level,
+        relation=None,
+        group=position if level is Level.GROUP else (),
+        individual=position if level is Level.INDIVIDUAL else (),
+        relative=(),
+        shape=(cells.size if fine else attributes[name].size,),
+        alone=True,
+        fine=fine,
+    )
 
 
 Tie = tuple[int, frozenset[int]]

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,8 @@ from kinfolk.schema import Schema
 
 FEW, MANY = 1_000, 20_000
 """Made-up groups: counting is timed with both numbers, to tell its fixed cost from the rest."""
+NUMBERS = ("numbers", "numbers, finely")
+"""What the numbers that are counted on their own are called among the queries."""
 SECONDS = 1.0
 """So long are steps timed, ..."""
 STEPS = 3
@@ -58,7 +60,7 @@ class Expected:
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """The queries of one level, or of one relation."""
+    """The queries of one level, or of one relation; or numbers on their own."""
 
     name: str
     marginals: int
@@ -150,21 +152,24 @@ def _families(
         groups=groups,
         people=people,
     )
+    numbers = tuple(marginal for marginal in view.workload.marginals if marginal.alone)
+    asked = replace(workload, marginals=(*workload.marginals, *numbers))
     sigmas = method.planned_noise(view, workload)
+    if numbers:
+        sigmas = [*sigmas, *method.planned_noise(view, replace(workload, marginals=numbers))]
+    kinds = [
+        (one.level, NUMBERS[one.fine] if one.alone else one.relation) for one in asked.marginals
+    ]
     found: list[Family] = []
-    for level, relation in dict.fromkeys((b.level, b.relation) for b in workload.marginals):
-        marginals = [
-            index
-            for index, marginal in enumerate(workload.marginals)
-            if (marginal.level, marginal.relation) == (level, relation)
-        ]
-        of_blocks = [sigma for index in marginals if (sigma := sigmas[index]) is not None]
+    for level, relation in dict.fromkeys(kinds):
+        own = [at for at, kind in enumerate(kinds) if kind == (level, relation)]
+        noises = [sigma for at in own if (sigma := sigmas[at]) is not None]
         found.append(
             Family(
                 name=FAMILIES[level] + (f" {relation}" if relation else ""),
-                marginals=len(marginals),
-                queries=workload.count(level, relation),
-                noise=(min(of_blocks), max(of_blocks)) if of_blocks else None,
+                marginals=len(own),
+                queries=sum(asked.marginals[at].cells for at in own),
+                noise=(min(noises), max(noises)) if noises else None,
                 total=groups if level == "group" else people,
             )
         )

@@ -90,7 +90,7 @@ def _release(header: Mapping[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> 
     extra = {name.removeprefix(EXTRA): array for name, array in arrays.items()}
     held = {PROBABILITIES: probabilities, **extra}
     _check_certificate(header["certificate"], schema, header["groups"], held)
-    return Release(
+    release = Release(
         model=model,
         certificate=Certificate(header["certificate"]),
         groups=header["groups"],
@@ -99,6 +99,16 @@ def _release(header: Mapping[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> 
         types=types_from_json(header["types"], schema),
         extra=extra,
     )
+    _check_shapes(release)
+    return release
+
+
+def _check_shapes(release: Release) -> None:
+    """What is said of numbers must be about the numbers of the schema."""
+    try:
+        release.shapes  # noqa: B018  (reading it checks it)
+    except KinfolkError as error:
+        raise KinfolkError(f"is damaged: {error}") from None
 
 
 def _model(header: Mapping[str, Any], schema: Schema, table: npt.NDArray[Any]) -> Model:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from kinfolk._io import write_whole
 from kinfolk.data.decode import decode
 from kinfolk.data.frames import to_frame
+from kinfolk.data.shapes import SHARES, Shapes
 from kinfolk.data.storage_types import Types
 from kinfolk.errors import KinfolkError
 from kinfolk.models.base import Model, check_groups
@@ -78,6 +79,11 @@ class Release:
         return self.model.schema
 
     @property
+    def shapes(self) -> Shapes | None:
+        """How numbers lie inside their bins, where that was bought: otherwise evenly."""
+        return Shapes.from_arrays(self.schema, self.extra) if SHARES in self.extra else None
+
+    @property
     def private(self) -> bool:
         """Whether the promise holds: not if any noise came from a seed."""
         return self.certificate["private"] is True
@@ -92,7 +98,7 @@ class Release:
         """
         rng = np.random.default_rng(checked_seed(seed))
         types = {table: dict(columns) for table, columns in self.types.items()}
-        records = Records(model=self.model, types=types)
+        records = Records(model=self.model, shapes=self.shapes, types=types)
         tables = decode(records.draw_all(self._number(groups), rng=rng), rng=rng)
         return {name: to_frame(table, frames or self.frames) for name, table in tables.items()}
 
@@ -117,6 +123,7 @@ class Release:
             format=format,
             progress=progress,
             types=self.types,
+            shapes=self.shapes,
         )
         tables = {path.name: file_digest(path) for path in written.paths.values()}
         released = {**self.certificate["release"], "tables": tables}

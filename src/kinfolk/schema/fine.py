@@ -7,9 +7,14 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from kinfolk.schema.attributes import LARGEST_WHOLE, Numeric
+from kinfolk.schema.attributes import LARGEST_WHOLE, MAX_CATEGORIES, Attribute, Numeric
+
+if TYPE_CHECKING:
+    from kinfolk.schema.schema import Schema
 
 NARROW = 24
 """A bin with at most so many numbers that can be written has a cell for each of them."""
@@ -29,7 +34,7 @@ def fine(attribute: Numeric) -> Numeric:
     """The same number with cells as its bins; every cell lies in one bin.
 
     Whole numbers in a narrow bin have a cell each. In tails the cells grow from the inner end
-    outwards.
+    outwards. Where there would be more cells than categories can be, the bins stay as they are.
 
     >>> fine(Numeric(bins=[0, 2, 4], integer=True)).bins
     (0, 1, 2, 3, 4, 4.5)
@@ -39,11 +44,71 @@ def fine(attribute: Numeric) -> Numeric:
     edges: list[int | float] = []
     for code in range(len(attribute.bins) - 1):
         edges += [attribute.bins[code], *_inner(attribute, code)]
+    if len(edges) + attribute.size >= MAX_CATEGORIES:
+        return replace(attribute, labels=None)
     top = attribute.bins[-1]
     if edges[-1] == top and attribute.places is not None:
         # The last number has a cell of its own, which must end beyond it.
         top += 0.5 / 10**attribute.places
     return replace(attribute, bins=[*edges, top], labels=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FineAttributes:
+    """The numbers of a schema that are counted finely, with their cells as bins, by name.
+
+    Not those that are computed by a formula, and not those whose bins say it all.
+
+    >>> from kinfolk.schema import Schema
+    >>> schema = Schema.from_text('''
+    ... individual:
+    ...   table: people
+    ...   attributes: {age: {bins: [0, 18, 120]}, cars: {bins: [0, 1, 2], integer: true}}
+    ... max_size: 1
+    ... ''')
+    >>> list(FineAttributes.of(schema).individual)
+    ['age', 'cars']
+    """
+
+    group: Mapping[str, Numeric]
+    individual: Mapping[str, Numeric]
+
+    @classmethod
+    def of(cls, schema: Schema) -> FineAttributes:
+        """Those of a schema."""
+        own = {
+            name: one
+            for name, one in schema.group_attributes.items()
+            if name not in schema.formulas
+        }
+        return cls(group=_finer(own), individual=_finer(schema.individual_attributes))
+
+
+def _finer(attributes: Mapping[str, Attribute]) -> dict[str, Numeric]:
+    found = ((name, finer(attribute)) for name, attribute in attributes.items())
+    return {name: cells for name, cells in found if cells is not None}
+
+
+def finer(attribute: Attribute) -> Numeric | None:
+    """The attribute with cells as its bins, if it is a number and its bins do not say it all.
+
+    >>> finer(Numeric(bins=[0, 1, 2, 3], special=[3], integer=True)) is None
+    True
+    """
+    if not isinstance(attribute, Numeric):
+        return None
+    cells = fine(attribute)
+    return cells if attribute.size < cells.size else None
+
+
+def codes_of_cells(attribute: Numeric, cells: Numeric) -> list[int]:
+    """The attribute's code for every code of its cells, special values and blank included.
+
+    >>> hours = Numeric(bins=[0, 2, 4], integer=True, special=[99], missing=True)
+    >>> codes_of_cells(hours, fine(hours))
+    [0, 0, 1, 1, 1, 2, 3]
+    """
+    return [*bin_of_cells(attribute, cells), *range(len(attribute.bins) - 1, attribute.size)]
 
 
 def bin_of_cells(attribute: Numeric, cells: Numeric) -> list[int]:

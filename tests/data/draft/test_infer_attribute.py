@@ -62,7 +62,10 @@ def test_csv_cells(cells: list[str | None], expected: Attribute | LeftOut) -> No
         (["true", "false"], Categorical(values=["false", "true"])),
         ([True, None], Categorical(values=[False, True], missing=True)),
         (pa.array(["b", "a"]).dictionary_encode(), Categorical(values=["a", "b"])),
-        ([0.5, 2.5, None], Numeric(bins=[0, 4], missing=True)),
+        (
+            [0.5, 2.5, None],
+            Numeric(bins=[0, 0.5, 1, 1.5, 2, 2.5], decimals=1, missing=True),
+        ),
     ],
 )
 def test_typed_cells(cells: Any, expected: Attribute) -> None:

@@ -8,10 +8,11 @@ import numpy as np
 import pyarrow as pa
 
 from kinfolk.data.columns import encode_column
+from kinfolk.data.draft.amounts import draft_amount
 from kinfolk.data.draft.profile import LARGEST, LeftOut, Profile, is_clean, is_number
-from kinfolk.data.draft.rounding import Floats, round_bins
+from kinfolk.data.draft.rounding import Floats
 from kinfolk.errors import SchemaError
-from kinfolk.schema import Attribute, Categorical, Numeric
+from kinfolk.schema import Attribute, Categorical
 
 MOST_CODES = 25
 """Whole numbers with at most this many distinct values may be codes."""
@@ -129,13 +130,18 @@ def _binned(profile: Profile, special: list[int]) -> Attribute | LeftOut:
     counts = np.array(list(profile.tally.values()), np.int64)
     if not rest.any():
         return Categorical(values=list(profile.tally), missing=profile.blanks > 0)
-    bins = round_bins(profile.numbers[rest], counts[rest], whole=profile.whole)
-    if any(bins[0] <= value <= bins[-1] for value in special):
-        return _binned(profile, [v for v in special if not bins[0] <= v <= bins[-1]])
     try:
-        return Numeric(
-            bins=bins, integer=profile.whole, special=special, missing=profile.blanks > 0
+        found = draft_amount(
+            profile.numbers[rest],
+            counts[rest],
+            whole=profile.whole,
+            special=special,
+            missing=profile.blanks > 0,
         )
+        low, high = found.bins[0], found.bins[-1]
+        if any(low <= value <= high for value in special):
+            return _binned(profile, [v for v in special if not low <= v <= high])
+        return found
     except SchemaError:
         return LeftOut("no round bins could be found for its numbers")
 

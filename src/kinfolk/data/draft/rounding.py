@@ -1,10 +1,9 @@
-"""Bins at round numbers: edges of the form 1, 2 or 5 times a power of ten, and their multiples."""
+"""Round distances: 1, 2 or 5 times a power of ten, of which round edges are multiples."""
 
 from __future__ import annotations
 
 import math
 from decimal import Decimal
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -13,13 +12,8 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-MOST_BINS = 10
-"""How many bins a draft aims at; about as many people in each."""
-
 FINEST = 1e-9
 """Edges are multiples of at least this share of the largest number."""
-SMALLEST = 1e-300
-"""No distance is below it: numbers next to nothing have no round ones between them."""
 
 
 class Step(NamedTuple):
@@ -64,53 +58,3 @@ def step_above(gap: float) -> Step:
         return step
     following = {1: Step(2, step.exponent), 2: Step(5, step.exponent)}
     return following.get(step.mantissa, Step(1, step.exponent + 1))
-
-
-def round_bins(numbers: Floats, counts: Ints, *, whole: bool) -> list[int | float]:
-    """Round edges around the deciles; the first and last edge enclose every number.
-
-    numbers: (distinct,) increasing; counts: (distinct,) how often each occurs.
-
-    >>> ages = np.arange(1.0, 98.0)
-    >>> round_bins(ages, np.ones(97, np.int64), whole=True)
-    [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100]
-    """
-    low, high = float(numbers[0]), float(numbers[-1])
-    finest = max(1.0 if whole else SMALLEST, max(abs(low), abs(high)) * FINEST)
-    share = np.cumsum(counts) / counts.sum()
-    levels = np.arange(1, MOST_BINS) / MOST_BINS
-    picked = np.minimum(np.searchsorted(share, levels), len(numbers) - 1)
-    # An edge is as round as its own size and the spread of the numbers call for: 25, not 23.
-    spread = float(np.ptp(numbers[picked])) / (2 * MOST_BINS)
-    marks = sorted({low, *(float(number) for number in numbers[picked]), high})
-    inner: set[int | float] = set()
-    for index, mark in enumerate(marks[1:-1], start=1):
-        gap = min(mark - marks[index - 1], marks[index + 1] - mark)
-        plain = step_above(max(min(abs(mark) / MOST_BINS, spread), finest)).size
-        step = step_below(max(gap, plain))
-        inner.add(step.times(round(mark / step.size)))
-    if low < 0 < high:
-        inner.add(0)
-    first = min((edge for edge in inner if edge > low), default=high)
-    last = max((edge for edge in inner if edge < high), default=low)
-    bottom = _enclose(low, step_above(max(first - low, finest)), down=True)
-    top = _enclose(high, step_above(max(high - last, finest)), down=False)
-    if top <= bottom:
-        top = step_above(finest).times(1) + bottom
-    kept = sorted(edge for edge in inner if bottom < edge < top)
-    return [bottom, *_apart([bottom, *kept, top]), top]
-
-
-def _enclose(number: float, step: Step, *, down: bool) -> int | float:
-    """The nearest multiple of the step at or beyond a number."""
-    sign = -1 if down else 1
-    count = math.floor(number / step.size) if down else math.ceil(number / step.size)
-    while sign * step.times(count) < sign * number:
-        count += sign
-    return step.times(count)
-
-
-def _apart(edges: list[int | float]) -> list[int | float]:
-    """The inner edges that lie clearly apart from the one before."""
-    closest = (edges[-1] - edges[0]) * FINEST
-    return [edge for before, edge in pairwise(edges[:-1]) if edge - before > closest]
