@@ -1,5 +1,6 @@
 """Group attributes that seem computed from the members, and do not say so."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -169,7 +170,7 @@ def test_tables_that_do_not_fit_are_for_others_to_judge(tmp_path: Path) -> None:
 def test_real_households() -> None:
     schema, tables = load_detroit()
     assert seem_computed(schema, tables) == []
-    bare = Schema.from_text(schema_text("detroit").replace(", derived: true", ""))
+    bare = Schema.from_text(re.sub(r", derived: [a-z._]+", "", schema_text("detroit")))
     assert seem_computed(bare, tables) == [
         ("children", "the number of members with age under 18"),
         ("race_id", "the race_id of the head"),

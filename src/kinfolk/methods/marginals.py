@@ -57,17 +57,15 @@ from kinfolk.queries.workload import (
     with_numbers,
     with_sizes,
 )
-from kinfolk.schema import Numeric, Schema
 
 REPLICATES = "replicates"
 """Under this name a release keeps models fitted again to made-up noise, (replicates, rows, K)."""
 NOISIEST = 0.2
 """The largest noise on a cell, as a share of all groups, with which a marginal is worth buying:
 beyond it, marginals of fewer attributes leave smaller errors."""
-IN_COMMON = 8
-"""How many times the budget of others goes to the same attributes of two relatives,"""
-AMOUNTS = 4
-"""and to a household's numbers beside its members'."""
+IN_COMMON = 24
+"""How many times the budget of others goes to the same attributes of two relatives. There are few
+of them, so that little is taken from the rest."""
 BY_BINS, FINELY = "numbers 1 of 2", "numbers 2 of 2"
 """What the steps are called that buy every number on its own."""
 NUMBER_SHARE, NUMBERS_SHARE = Fraction(1, 100), Fraction(8, 100)
@@ -283,7 +281,7 @@ def _grouped(view: PublicView, chosen: Sequence[int], rho: Fraction) -> list[Mea
     levels = [marginals[at].level for at in chosen]
     first = dict(zip(reversed(levels), reversed(chosen), strict=True))
     pressure = {level: _pressure(view, marginals[at]) for level, at in first.items()}
-    priority = {at: Fraction(_priority(view.workload.schema, marginals[at])) for at in chosen}
+    priority = {at: Fraction(_priority(marginals[at])) for at in chosen}
     total = dict.fromkeys(first, Fraction(0))
     for at, level in zip(chosen, levels, strict=True):
         total[level] += priority[at]
@@ -304,19 +302,13 @@ def _grouped(view: PublicView, chosen: Sequence[int], rho: Fraction) -> list[Mea
     return found
 
 
-def _priority(schema: Schema, marginal: Marginal) -> int:
+def _priority(marginal: Marginal) -> int:
     """How much more of the budget a marginal gets than others of its level; public.
 
-    What relatives have in common, and how a household's amounts go with its members', is what
-    makes a household: with the noise of all the other marginals little of it would be left.
+    What relatives have in common makes a household: with the noise of all the other marginals
+    little of it would be left.
     """
-    if marginal.relation is not None:
-        return IN_COMMON if marginal.individual == marginal.relative else 1
-    group, members = schema.group_attributes, schema.individual_attributes
-    own = [list(group.values())[at] for at in marginal.group if at < len(group)]
-    theirs = [list(members.values())[at] for at in marginal.individual if at < len(members)]
-    amounts = all(any(isinstance(one, Numeric) for one in part) for part in (own, theirs))
-    return AMOUNTS if amounts else 1
+    return IN_COMMON if marginal.relation and marginal.individual == marginal.relative else 1
 
 
 def _sets(view: PublicView, chosen: Sequence[int]) -> list[tuple[int, ...]]:

@@ -103,7 +103,7 @@ class Column:
         return (
             isinstance(self.attribute, Numeric)
             and self.attribute.integer
-            and not self.attribute.special
+            and all(one >= 0 for one in self.attribute.special)
             and not self.blank.any()
             and len(self.values) <= MOST_AGES
             and self.numbers.min() >= 0
