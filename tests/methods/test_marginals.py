@@ -15,7 +15,7 @@ from kinfolk.datasets import load_schema
 from kinfolk.errors import KinfolkError
 from kinfolk.methods.marginals import NOISIEST, Marginals, allocate_budget
 from kinfolk.methods.method import GROUPS_SHARE, NothingLearntError
-from kinfolk.methods.mixture_fit import Measured, MixtureFit, joined, worthwhile
+from kinfolk.methods.mixture_fit import Measured, MixtureFit, choose_passes, joined
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
 from kinfolk.models.mixture.prepared import Prepared
@@ -308,7 +308,7 @@ def measured(truth: HPD, noise: float, rng: np.random.Generator) -> list[Measure
         Measured(prepared=part, rates=part.answers(truth.probabilities), precision=one)
         for part, one in zip(parts, precision, strict=True)
     ]
-    return [batch.again(truth.probabilities, rng) for batch in exact]
+    return [batch.parametric_bootstrap(truth.probabilities, rng) for batch in exact]
 
 
 def test_halves_are_independent() -> None:
@@ -319,7 +319,7 @@ def test_halves_are_independent() -> None:
     exact = batch.prepared.answers(truth.probabilities)
     firsts, seconds = [], []
     for _ in range(20_000 // len(exact) + 1):
-        one, other = batch.again(truth.probabilities, rng).halves(rng)
+        one, other = batch.parametric_bootstrap(truth.probabilities, rng).split_noise(rng)
         firsts.append(one.rates - exact)
         seconds.append(other.rates - exact)
     first, second = np.concatenate(firsts), np.concatenate(seconds)
@@ -331,13 +331,13 @@ def test_with_more_noise_fewer_passes_are_worthwhile() -> None:
     rng = np.random.default_rng(4)
     truth = HPD.random(LAYOUT, 5, rng)
     passes = [
-        worthwhile(
+        choose_passes(
             LAYOUT,
             measured(truth, noise, rng),
             components=30,
             most=60,
             rng=np.random.default_rng(1),
-            told=lambda done: None,
+            on_progress=lambda done: None,
         )
         for noise in (0.3, 0.001)
     ]
@@ -348,8 +348,8 @@ def test_as_many_passes_as_may_be_where_there_is_no_end_to_learning() -> None:
     rng = np.random.default_rng(4)
     truth = HPD.random(LAYOUT, 5, rng)
     told: list[int] = []
-    passes = worthwhile(
-        LAYOUT, measured(truth, 1e-6, rng), components=30, most=4, rng=rng, told=told.append
+    passes = choose_passes(
+        LAYOUT, measured(truth, 1e-6, rng), components=30, most=4, rng=rng, on_progress=told.append
     )
     assert (passes, told) == (4, [1, 2, 3, 4])
 

@@ -16,10 +16,10 @@ from kinfolk.data.encoded import Encoded, code_type
 from kinfolk.datasets import load_schema
 from kinfolk.errors import KinfolkError
 from kinfolk.experiments.simulate import simulate_tables
+from kinfolk.models.coarsened_model import CoarsenedModel, answer_listed
 from kinfolk.models.histogram import Histogram
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
-from kinfolk.models.narrowing import Narrowed, answer_listed
 from kinfolk.queries.counting import count
 from kinfolk.queries.questions import Conditions, Question
 from kinfolk.queries.workload import Workload
@@ -134,7 +134,7 @@ def test_any_question_equals_enumeration(roles: bool, counts: str) -> None:
         (
             mixture,
             all_groups(mixture),
-            Narrowed(mixture.layout, questions).answer(mixture.probabilities),
+            CoarsenedModel(mixture.layout, questions).answer(mixture.probabilities),
         ),
         (histogram, listed(histogram), answer_listed(histogram, questions)),
     ):

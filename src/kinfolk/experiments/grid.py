@@ -213,12 +213,12 @@ class Grid:
     def settings(self, name: str) -> dict[str, Any]:
         """What a variant is told beside the number of rounds; all else has the paper's values."""
         variant, effort = VARIANTS[name], self.effort
-        told = {**variant.settings, "max_iterations": self.max_iterations}
+        settings = {**variant.settings, "max_iterations": self.max_iterations}
         if variant.method == "hpd-fixed":
-            told["components"] = effort.components
+            settings["components"] = effort.components
         elif variant.method == "hpd-gen":
-            told["components"] = effort.gen_components
-        return told
+            settings["components"] = effort.gen_components
+        return settings
 
 
 def grid_for(
@@ -250,13 +250,13 @@ def grid_for(
         name: tuple(dict.fromkeys(rounds)) or base.rounds.get(name, base.rounds["hpd-fixed"])
         for name in chosen
     }
-    told = replace(base, rounds=table, **effort)
-    if told.seeds < 1 or not told.epsilons or min(told.epsilons) <= 0:
+    settings = replace(base, rounds=table, **effort)
+    if settings.seeds < 1 or not settings.epsilons or min(settings.epsilons) <= 0:
         raise KinfolkError(
-            f"seeds is {told.seeds} and epsilon {', '.join(map(str, told.epsilons))}. "
+            f"seeds is {settings.seeds} and epsilon {', '.join(map(str, settings.epsilons))}. "
             "Use at least one of each, and positive numbers."
         )
-    grid = Grid(experiment=experiment, effort=told, accounting=Accounting.parse(accounting))
+    grid = Grid(experiment=experiment, effort=settings, accounting=Accounting.parse(accounting))
     if any(VARIANTS[name].method in ("mwem", "pep") for name in chosen):
         Universe.of(grid.schema)
     for run in grid.runs():

@@ -39,14 +39,16 @@ class HPDFixed(HPDLearner):
         rng: np.random.Generator,
         settings: FixedSettings | None = None,
     ) -> None:
-        told = settings or FixedSettings()
-        layout = Layout.of(workload.schema, scheme=told.scheme)
+        chosen = settings or FixedSettings()
+        layout = Layout.of(workload.schema, scheme=chosen.scheme)
         super().__init__(
             workload,
             rounds=rounds,
             layout=layout,
-            parameters=Logits(rng.standard_normal((layout.rows, told.components)), settings=told),
-            settings=told,
+            parameters=Logits(
+                rng.standard_normal((layout.rows, chosen.components)), settings=chosen
+            ),
+            settings=chosen,
         )
 
 

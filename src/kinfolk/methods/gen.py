@@ -53,14 +53,14 @@ class HPDGen(HPDLearner):
         rng: np.random.Generator,
         settings: GenSettings | None = None,
     ) -> None:
-        told = settings or GenSettings()
-        layout = Layout.of(workload.schema, scheme=told.scheme)
+        chosen = settings or GenSettings()
+        layout = Layout.of(workload.schema, scheme=chosen.scheme)
         super().__init__(
             workload,
             rounds=rounds,
             layout=layout,
-            parameters=Weights(layout.rows, rng=rng, settings=told),
-            settings=told,
+            parameters=Weights(layout.rows, rng=rng, settings=chosen),
+            settings=chosen,
         )
 
 

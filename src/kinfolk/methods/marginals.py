@@ -34,8 +34,8 @@ from kinfolk.methods.mixture_fit import (
     Measured,
     MixtureFit,
     Table,
+    choose_passes,
     joined,
-    worthwhile,
 )
 from kinfolk.methods.number_shapes import fit_shapes
 from kinfolk.models.hpd import HPD
@@ -350,9 +350,9 @@ def _tell(progress: Progress, before: int, total: int, done: int) -> None:
 class MarginalsTraining:
     """The method at work: buy, fit, and fit again to made-up noise."""
 
-    def __init__(self, told: Marginals, curator: Curator, rng: np.random.Generator) -> None:
-        self._told, self._curator, self._rng = told, curator, rng
-        self._layout = Layout.of(curator.workload.schema, scheme=told.scheme)
+    def __init__(self, settings: Marginals, curator: Curator, rng: np.random.Generator) -> None:
+        self._settings, self._curator, self._rng = settings, curator, rng
+        self._layout = Layout.of(curator.workload.schema, scheme=settings.scheme)
         self._parts: list[Table] = []
         self._fit: MixtureFit | None = None
         self._replicates: list[Table] = []
@@ -362,27 +362,29 @@ class MarginalsTraining:
     def run(self, progress: Progress = silent) -> None:
         """Spend the budget, then learn from what it bought."""
         batches = self._batches(*self._buy(progress))
-        told, rng = self._told, self._rng
-        sizes = [len(part) for part in np.array_split(np.arange(told.components), told.parts)]
-        passes = worthwhile(
+        settings, rng = self._settings, self._rng
+        sizes = [
+            len(part) for part in np.array_split(np.arange(settings.components), settings.parts)
+        ]
+        passes = choose_passes(
             self._layout,
             batches,
             components=sizes[0],
-            most=told.max_passes,
+            most=settings.max_passes,
             rng=rng,
-            told=lambda done: progress("trying", done, told.max_passes),
+            on_progress=lambda done: progress("trying", done, settings.max_passes),
         )
-        total = told.parts * passes
+        total = settings.parts * passes
         for number, size in enumerate(sizes):
             self._fit = MixtureFit.random(self._layout, batches, components=size, rng=rng)
             tell = partial(_tell, progress, number * passes, total)
-            self._fit.run(passes, rng=rng, told=tell)
+            self._fit.run(passes, rng=rng, on_progress=tell)
             self._parts.append(self._fit.probabilities)
-        if told.parts > 1 and passes == told.max_passes:
+        if settings.parts > 1 and passes == settings.max_passes:
             # There is more to learn than the parts could hold.
             together = joined(self._layout, batches, self._parts)
             together.run(
-                passes, rng=rng, told=lambda done: progress("fitting together", done, passes)
+                passes, rng=rng, on_progress=lambda done: progress("fitting together", done, passes)
             )
             self._parts = [together.probabilities]
         self._repeat(batches, passes, sizes[0], progress)
@@ -472,9 +474,9 @@ class MarginalsTraining:
     ) -> None:
         """What would have been learnt, had this model been the truth: again with fresh noise."""
         truth = self.model().probabilities
-        for number in range(self._told.replicates):
-            again = [batch.again(truth, self._rng) for batch in batches]
+        for number in range(self._settings.replicates):
+            again = [batch.parametric_bootstrap(truth, self._rng) for batch in batches]
             fit = MixtureFit.random(self._layout, again, components=components, rng=self._rng)
             fit.run(passes, rng=self._rng)
             self._replicates.append(fit.probabilities)
-            progress("repeating", number + 1, self._told.replicates)
+            progress("repeating", number + 1, self._settings.replicates)

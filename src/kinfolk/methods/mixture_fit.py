@@ -55,7 +55,7 @@ class Measured:
         distance = self.prepared.answers(probabilities) - self.rates
         return self.prepared.vjp(probabilities, self.precision * distance)
 
-    def halves(self, rng: np.random.Generator) -> tuple[Measured, Measured]:
+    def split_noise(self, rng: np.random.Generator) -> tuple[Measured, Measured]:
         """Two measurements with noise of their own, each of half the precision.
 
         Noise that is added to one and taken from the other makes theirs independent: so one can
@@ -65,7 +65,7 @@ class Measured:
         half = replace(self, precision=self.precision / 2)
         return replace(half, rates=self.rates + noise), replace(half, rates=self.rates - noise)
 
-    def again(self, probabilities: Table, rng: np.random.Generator) -> Measured:
+    def parametric_bootstrap(self, probabilities: Table, rng: np.random.Generator) -> Measured:
         """What would have been released, had these probabilities been the truth."""
         noise = rng.standard_normal(len(self.rates)) / np.sqrt(self.precision)
         return replace(self, rates=self.prepared.answers(probabilities) + noise)
@@ -97,13 +97,17 @@ class MixtureFit:
         return cls(layout, batches, logits)
 
     def run(
-        self, passes: int, *, rng: np.random.Generator, told: Callable[[int], None] | None = None
+        self,
+        passes: int,
+        *,
+        rng: np.random.Generator,
+        on_progress: Callable[[int], None] | None = None,
     ) -> None:
         """Pass so many times over the marginals, and then some more to settle."""
         for done in range(1, passes + 1):
             self.steps(np.ones(BATCHES), rng)
-            if told is not None:
-                told(done)
+            if on_progress is not None:
+                on_progress(done)
         number = max(2, round(COOLING * passes)) * BATCHES
         # From the full rate to nothing, slowly at both ends.
         self.steps(0.5 * (1 + np.cos(np.linspace(0, np.pi, number + 1)[1:])), rng)
@@ -121,27 +125,27 @@ class MixtureFit:
             self.probabilities = softmax(self._logits, self._segments)
 
 
-def worthwhile(
+def choose_passes(
     layout: Layout,
     batches: Sequence[Measured],
     *,
     components: int,
     most: int,
     rng: np.random.Generator,
-    told: Callable[[int], None],
+    on_progress: Callable[[int], None],
 ) -> int:
     """How many passes a fit should make: tried with one half of the information on the other.
 
     More passes than these would learn the noise by heart. All of the information bears a few more
     than half of it, and gets them when the fit settles. `most` says that there was no end to it.
     """
-    halves = [batch.halves(rng) for batch in batches]
+    halves = [batch.split_noise(rng) for batch in batches]
     fit = MixtureFit.random(layout, [one for one, _ in halves], components=components, rng=rng)
     best, least = 1, np.inf
     for done in range(1, most + 1):
         fit.steps(np.ones(BATCHES), rng)
         misfit = sum(other.misfit(fit.probabilities) for _, other in halves)
-        told(done)
+        on_progress(done)
         if misfit < least:
             best, least = done, misfit
         elif done - best >= PATIENCE:

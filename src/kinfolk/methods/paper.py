@@ -113,23 +113,23 @@ class AdaptiveTraining:
 
 def hpd_fixed(*, rounds: int = 100, alpha: float = 0.67, **settings: Any) -> AdaptiveMethod:
     """HPD-Fixed; see `FixedSettings`."""
-    told = FixedSettings(**settings)
+    chosen = FixedSettings(**settings)
     return AdaptiveMethod(
         name="hpd-fixed",
         loop=AdaptiveMeasurements(rounds=rounds, alpha=alpha),
-        make=lambda workload, rng: HPDFixed(workload, rounds=rounds, rng=rng, settings=told),
-        learner=asdict(told),
+        make=lambda workload, rng: HPDFixed(workload, rounds=rounds, rng=rng, settings=chosen),
+        learner=asdict(chosen),
     )
 
 
 def hpd_gen(*, rounds: int = 100, alpha: float = 0.67, **settings: Any) -> AdaptiveMethod:
     """HPD-Gen; see `GenSettings`. Needs the extra `kinfolk[gen]`."""
-    told = GenSettings(**settings)
+    chosen = GenSettings(**settings)
     return AdaptiveMethod(
         name="hpd-gen",
         loop=AdaptiveMeasurements(rounds=rounds, alpha=alpha),
-        make=lambda workload, rng: HPDGen(workload, rounds=rounds, rng=rng, settings=told),
-        learner={**asdict(told), "hidden": list(told.hidden)},
+        make=lambda workload, rng: HPDGen(workload, rounds=rounds, rng=rng, settings=chosen),
+        learner={**asdict(chosen), "hidden": list(chosen.hidden)},
         needs=jax_library,
     )
 

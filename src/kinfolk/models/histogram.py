@@ -12,7 +12,7 @@ import numpy.typing as npt
 from kinfolk.data.encoded import Encoded
 from kinfolk.models.base import Asked, Table, check_sums, wrong_shape
 from kinfolk.models.listed_sample import listed_batches, listed_groups
-from kinfolk.models.readings import Readings, family, fill_table
+from kinfolk.models.query_evaluator import QueryEvaluator, family, fill_table
 from kinfolk.models.universe import LARGEST, Universe, distinct_size
 from kinfolk.notebook import show
 from kinfolk.queries.workload import Marginal, Query, Workload
@@ -106,11 +106,11 @@ class Histogram:
 
     def answer_queries(self, queries: Sequence[Query]) -> Floats:
         """The answers to some queries as shares: (queries,), in the order given."""
-        return Readings(self.universe, queries).shares(self.probabilities)
+        return QueryEvaluator(self.universe, queries).shares(self.probabilities)
 
     def evaluator(self, asked: Asked) -> Callable[[Table], Floats]:
         """Asks queries of one table, (casts, household kinds), after the other."""
-        from kinfolk.models.narrowing import answer_listed
+        from kinfolk.models.coarsened_model import answer_listed
 
         def shares(table: Table) -> Floats:
             model = Histogram(universe=self.universe, probabilities=np.asarray(table, np.float64))

@@ -156,10 +156,10 @@ class HPD:
 
     def evaluator(self, asked: Asked) -> Callable[[Table], npt.NDArray[np.float64]]:
         """Prepares queries once; they are asked of one table, (rows, K), after the other."""
-        from kinfolk.models.narrowing import Narrowed
+        from kinfolk.models.coarsened_model import CoarsenedModel
 
         if not isinstance(asked, Workload):
-            return Narrowed(self.layout, asked).answer
+            return CoarsenedModel(self.layout, asked).answer
         prepared = Prepared.of(self.layout, asked)
 
         def shares(table: Table) -> npt.NDArray[np.float64]:

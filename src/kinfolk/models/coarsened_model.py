@@ -26,14 +26,14 @@ from kinfolk.schema import Categorical, Level, Schema, WorkloadSpec
 Floats = npt.NDArray[np.float64]
 
 
-class Narrowed:
+class CoarsenedModel:
     """Questions prepared for models of one layout.
 
     >>> from kinfolk.datasets import load_schema
     >>> layout = Layout.of(load_schema("acs-red"))
     >>> model = HPD.random(layout, components=5, rng=np.random.default_rng(1))
     >>> everybody = Question(schema=layout.schema, level="individual", individual={0: (0, 1)})
-    >>> Narrowed(layout, [everybody]).answer(model.probabilities).round(6).tolist()
+    >>> CoarsenedModel(layout, [everybody]).answer(model.probabilities).round(6).tolist()
     [1.0]
     """
 

@@ -15,7 +15,7 @@ from kinfolk.queries.workload import Marginal, Query
 Floats = npt.NDArray[np.float64]
 
 
-class Readings:
+class QueryEvaluator:
     """Answers a fixed list of queries; the work of understanding them is done once.
 
     >>> from kinfolk.datasets import load_schema
@@ -23,7 +23,7 @@ class Readings:
     >>> from kinfolk.queries.workload import Workload
     >>> start = Histogram.uniform(load_schema("acs-red"))
     >>> queries = [Workload.of(start.schema).query(number) for number in (0, 2665)]
-    >>> Readings(start.universe, queries).shares(start.probabilities).round(3).tolist()
+    >>> QueryEvaluator(start.universe, queries).shares(start.probabilities).round(3).tolist()
     [0.033, 0.125]
     """
 
