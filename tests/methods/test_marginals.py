@@ -387,3 +387,26 @@ def test_lower_orders_add_up() -> None:
 def test_settings_are_checked(wrong: dict[str, int]) -> None:
     with pytest.raises(KinfolkError):
         Marginals(**wrong)
+
+
+def test_who_is_who_gets_more_of_the_budget() -> None:
+    """By public rules: the same attribute of two relatives, and what each role is like."""
+    workload = SMALL.asks(Workload.of(load_schema("acs-rel"), k=2))
+    guarantee = promise(REPLACE, delta=1e-9, accounting=Accounting.GAUSSIAN)
+    offer = PublicView.of(workload, guarantee, size_weighted=True).knowing(groups=10**6)
+    role = len(workload.schema.individual_attributes)
+    noise: dict[str, set[float]] = {}
+    for one in allocate_budget(offer).values():
+        marginal = workload.marginals[one.marginals[0]]
+        if one.marginals and marginal.alone:
+            continue
+        kind = "other relations" if marginal.relation else "others"
+        if marginal.relation and marginal.individual == marginal.relative:
+            kind = "in common"
+        elif role in marginal.individual:
+            kind = "roles"
+        noise.setdefault(kind, set()).add(one.sigma(offer))
+    assert max(noise["in common"]) < min(noise["other relations"]) / 4
+    assert max(noise["roles"]) < min(noise["others"]) / 2
+    # Everything else is still bought.
+    assert set(noise) == {"in common", "roles", "others", "other relations"}

@@ -57,6 +57,7 @@ from kinfolk.queries.workload import (
     with_numbers,
     with_sizes,
 )
+from kinfolk.schema import Schema
 
 REPLICATES = "replicates"
 """Under this name a release keeps models fitted again to made-up noise, (replicates, rows, K)."""
@@ -64,8 +65,10 @@ NOISIEST = 0.2
 """The largest noise on a cell, as a share of all groups, with which a marginal is worth buying:
 beyond it, marginals of fewer attributes leave smaller errors."""
 IN_COMMON = 24
-"""How many times the budget of others goes to the same attributes of two relatives. There are few
-of them, so that little is taken from the rest."""
+"""How many times the budget of others goes to the same attribute of two relatives,"""
+OF_ROLES = 6
+"""and to what members of each role are like. There are few such marginals, so that little is taken
+from the rest, and all others are the better for a head that is a head."""
 BY_BINS, FINELY = "numbers 1 of 2", "numbers 2 of 2"
 """What the steps are called that buy every number on its own."""
 NUMBER_SHARE, NUMBERS_SHARE = Fraction(1, 100), Fraction(8, 100)
@@ -281,7 +284,7 @@ def _grouped(view: PublicView, chosen: Sequence[int], rho: Fraction) -> list[Mea
     levels = [marginals[at].level for at in chosen]
     first = dict(zip(reversed(levels), reversed(chosen), strict=True))
     pressure = {level: _pressure(view, marginals[at]) for level, at in first.items()}
-    priority = {at: Fraction(_priority(marginals[at])) for at in chosen}
+    priority = {at: Fraction(_priority(view.workload.schema, marginals[at])) for at in chosen}
     total = dict.fromkeys(first, Fraction(0))
     for at, level in zip(chosen, levels, strict=True):
         total[level] += priority[at]
@@ -302,13 +305,15 @@ def _grouped(view: PublicView, chosen: Sequence[int], rho: Fraction) -> list[Mea
     return found
 
 
-def _priority(marginal: Marginal) -> int:
+def _priority(schema: Schema, marginal: Marginal) -> int:
     """How much more of the budget a marginal gets than others of its level; public.
 
-    What relatives have in common makes a household: with the noise of all the other marginals
-    little of it would be left.
+    Who is who, and what relatives have in common, makes a household: with the noise of all the
+    other marginals little of it would be left.
     """
-    return IN_COMMON if marginal.relation and marginal.individual == marginal.relative else 1
+    if marginal.relation is not None:
+        return IN_COMMON if marginal.individual == marginal.relative else 1
+    return OF_ROLES if len(schema.individual_attributes) in marginal.individual else 1
 
 
 def _sets(view: PublicView, chosen: Sequence[int]) -> list[tuple[int, ...]]:
