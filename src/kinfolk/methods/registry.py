@@ -27,13 +27,18 @@ class Entry:
     """What it can be told."""
 
 
+def _entry(method: type) -> Entry:
+    """A method that is a dataclass of its settings."""
+    return Entry(make=method, settings=tuple(one.name for one in fields(method)))
+
+
 def _adaptive(make: Callable[..., Method], told: type) -> Entry:
     """A method of rounds, with the settings of its learner."""
     return Entry(make=make, settings=("rounds", "alpha", *(one.name for one in fields(told))))
 
 
 METHODS: Mapping[str, Entry] = {
-    "marginals": Entry(make=Marginals, settings=tuple(one.name for one in fields(Marginals))),
+    "marginals": _entry(Marginals),
     "hpd-fixed": _adaptive(hpd_fixed, FixedSettings),
     "hpd-gen": _adaptive(hpd_gen, GenSettings),
     "mwem": Entry(make=mwem, settings=("rounds", "alpha", "max_iterations")),
@@ -59,7 +64,6 @@ def method_named(name: str | None = None, **settings: Any) -> Method:
     entry = METHODS[chosen]
     unknown = [setting for setting in settings if setting not in entry.settings]
     if unknown:
-        raise KinfolkError(
-            f"the method {chosen} has no {unknown[0]}. It can be told: {', '.join(entry.settings)}."
-        )
+        told = ", ".join(entry.settings) or "nothing"
+        raise KinfolkError(f"the method {chosen} has no {unknown[0]}. It can be told: {told}.")
     return entry.make(**settings)
