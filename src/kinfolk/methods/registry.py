@@ -9,6 +9,7 @@ from typing import Any
 from kinfolk.errors import KinfolkError
 from kinfolk.methods.fixed import FixedSettings
 from kinfolk.methods.gen import GenSettings
+from kinfolk.methods.independent import Independent
 from kinfolk.methods.marginals import Marginals
 from kinfolk.methods.method import Method
 from kinfolk.methods.paper import hpd_fixed, hpd_gen, mwem, pep
@@ -43,6 +44,7 @@ METHODS: Mapping[str, Entry] = {
     "hpd-gen": _adaptive(hpd_gen, GenSettings),
     "mwem": Entry(make=mwem, settings=("rounds", "alpha", "max_iterations")),
     "pep": Entry(make=pep, settings=("rounds", "alpha", "max_iterations")),
+    "independent": _entry(Independent),
 }
 """All methods."""
 
