@@ -154,6 +154,22 @@ def test_the_noise_of_single_attributes_is_planned() -> None:
     assert Independent().planned_noise(view, Workload.of(HOMES, k=2)) == [None] * 6
 
 
+def test_numbers_are_bought_finely_and_kept() -> None:
+    """Everybody is 3 in the first bin, which is cut into cells: few synthetic people are older."""
+    tables = flat_people(4000)
+    ages = [3 if age < 18 else age for age in tables["people"]["age"].to_pylist()]
+    tables["people"] = tables["people"].set_column(1, "age", [ages])
+    made = maker(FLAT, unit="individual", epsilon=50.0).fit(tables)
+    assert [one["step"] for one in made.certificate["spends"]] == [
+        "individual attributes",
+        "numbers",
+    ]
+    drawn = made.sample(4000)["people"]["age"].to_pylist()
+    young = [age for age in drawn if age < 18]
+    assert 0.1 < len(young) / 4000 < 0.2
+    assert sum(age == 3 for age in young) > 0.8 * len(young)
+
+
 def test_it_has_no_settings() -> None:
     with pytest.raises(KinfolkError, match=r"has no components\. It can be told: nothing"):
         maker(components=5)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kinfolk.data.shapes import SHARES
 from kinfolk.methods.marginals import MeasurementGroup
 from kinfolk.methods.method import (
     NothingLearntError,
@@ -21,17 +22,20 @@ from kinfolk.methods.method import (
     silent,
 )
 from kinfolk.methods.mixture_fit import Measured, MixtureFit
+from kinfolk.methods.number_shapes import fit_shapes
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
 from kinfolk.models.mixture.prepared import Prepared
 from kinfolk.privacy.accounting import Accounting
-from kinfolk.privacy.curator import Curator
+from kinfolk.privacy.curator import Curator, Measurement
 from kinfolk.privacy.view import PublicView
 from kinfolk.queries.impossible import impossible_cells
-from kinfolk.queries.workload import Workload
+from kinfolk.queries.workload import Workload, with_numbers
 from kinfolk.schema import Level
 from kinfolk.schema.names import AttributeNames
 
+NUMBERS = "numbers"
+"""What the step is called that buys where numbers lie inside their bins."""
 PASSES = 60
 """Of the fit. With a number for every cell there is no noise to be learnt by heart in more."""
 
@@ -69,15 +73,19 @@ class Independent:
         """Nothing can be missing."""
 
     def asks(self, workload: Workload) -> Workload:
-        """Every attribute alone: those of groups and the size by groups, the others by people."""
+        """Every attribute alone: those of groups and the size by groups, the others by people.
+
+        Numbers are counted finely, too.
+        """
         names = list(AttributeNames(workload.schema).by_position().values())
         levels = [Level.GROUP, Level.INDIVIDUAL]
         alone = Workload.of(workload.schema, k=1, levels=levels, attributes=names)
         own = [one for one in alone.marginals if bool(one.group) is (one.level is Level.GROUP)]
-        return replace(alone, marginals=tuple(own))
+        fine = [one for one in with_numbers(alone).marginals if one.fine]
+        return replace(alone, marginals=(*own, *fine))
 
     def steps(self, view: PublicView) -> list[Step]:
-        """What it will buy: the number of groups, then what groups and what people are like."""
+        """What it will buy: the number of groups, then all that is planned."""
         return first_steps(view) + [
             Step(key=key, rho=one.rho, purchase=view.measure(one.marginals, rho=one.rho))
             for key, one in planned_purchases(view).items()
@@ -99,12 +107,12 @@ class Independent:
 
 
 def planned_purchases(view: PublicView) -> dict[str, MeasurementGroup]:
-    """The attributes of groups, then those of people, for the same budget each; public."""
+    """The attributes of groups, those of people, and numbers, for the same budget each; public."""
     rho = view.rho - sum((step.rho for step in first_steps(view)), Fraction(0))
     marginals = view.workload.marginals
     found: dict[str, list[int]] = {}
     for at, one in enumerate(marginals):
-        found.setdefault(f"{one.level} attributes", []).append(at)
+        found.setdefault(NUMBERS if one.fine else f"{one.level} attributes", []).append(at)
     return {
         key: MeasurementGroup(marginals=tuple(own), rho=rho * Fraction(len(own), len(marginals)))
         for key, own in found.items()
@@ -121,17 +129,21 @@ class IndependentTraining:
         scheme = (schema.size_limit,) if schema.roles is None else None
         self._layout = Layout.of(schema, scheme=scheme)
         self._fit: MixtureFit | None = None
+        self._numbers: Measurement | None = None
+        self._groups = 0
 
     def run(self, progress: Progress = silent) -> None:
         """Spend the budget, then learn from what it bought."""
         curator, workload = self._curator, self._curator.workload
-        groups = buy_groups(curator)
+        groups = self._groups = buy_groups(curator)
         planned = planned_purchases(curator.view)
         cost = affordable(curator, {key: one.rho for key, one in planned.items()})
-        bought = []
+        found: dict[str, Measurement] = {}
         for done, (key, rho) in enumerate(cost.items(), 1):
-            bought.append(curator.measure(planned[key].marginals, rho=rho, step=key))
+            found[key] = curator.measure(planned[key].marginals, rho=rho, step=key)
             progress("measuring", done, len(cost))
+        self._numbers = found.pop(NUMBERS, None)
+        bought = found.values()
         own = [at for one in bought for at in one.marginals]
         rates = np.concatenate([one.values for one in bought]) / groups
         # What the rules make certain has no noise.
@@ -152,5 +164,8 @@ class IndependentTraining:
         return HPD(layout=self._layout, probabilities=self._fit.probabilities)
 
     def extra(self) -> Mapping[str, npt.NDArray[Any]]:
-        """Nothing more."""
-        return {}
+        """How numbers lie inside their bins, where that was bought."""
+        if self._numbers is None:
+            return {}
+        shapes = fit_shapes(self.model(), self._curator.view, self._numbers, self._groups)
+        return {SHARES: shapes.to_arrays()[SHARES]}
