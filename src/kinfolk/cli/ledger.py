@@ -85,7 +85,7 @@ def ledger_command() -> None:
     "--accounting",
     default="zcdp",
     show_default=True,
-    help="zcdp, for all methods; or gaussian, a little tighter, for `marginals` alone.",
+    help="zcdp, for all methods; or gaussian, a little tighter, for methods that only measure.",
 )
 def create(
     file: Path, unit: str, epsilon: float, delta: float, neighbours: str | None, accounting: str

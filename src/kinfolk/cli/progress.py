@@ -18,6 +18,20 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+
+class MethodOption(click.Option):
+    """Names all methods in its help, which are imported only when somebody looks at it."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """What help shows."""
+        from kinfolk.methods.registry import DEFAULT, METHODS
+
+        others = [name for name in METHODS if name != DEFAULT]
+        names = ", ".join([f"{DEFAULT} (the default)", *others[:-1]])
+        self.help = f"How to make the model: {names} or {others[-1]}."
+        return super().get_help_record(ctx)
+
+
 SETTINGS = (
     click.option("--rounds", type=int, help="How many queries are chosen and measured."),
     click.option(
@@ -54,10 +68,7 @@ PROMISE = (
         help="Of households: add-remove, one more or less (the default), or replace, one by "
         "another: a stronger promise at the same epsilon, for 1.4 times the noise.",
     ),
-    click.option(
-        "--method",
-        help="How to make the model: marginals (the default), hpd-fixed, hpd-gen, mwem or pep.",
-    ),
+    click.option("--method", cls=MethodOption),
     click.option(
         "--accounting",
         help="gaussian, zcdp, or paper for the paper's own arithmetic.  "

@@ -9,6 +9,7 @@ from typing import Any
 from kinfolk.errors import KinfolkError
 from kinfolk.methods.fixed import FixedSettings
 from kinfolk.methods.gen import GenSettings
+from kinfolk.methods.independent import Independent
 from kinfolk.methods.marginals import Marginals
 from kinfolk.methods.method import Method
 from kinfolk.methods.paper import hpd_fixed, hpd_gen, mwem, pep
@@ -27,17 +28,23 @@ class Entry:
     """What it can be told."""
 
 
+def _entry(method: type) -> Entry:
+    """A method that is a dataclass of its settings."""
+    return Entry(make=method, settings=tuple(one.name for one in fields(method)))
+
+
 def _adaptive(make: Callable[..., Method], told: type) -> Entry:
     """A method of rounds, with the settings of its learner."""
     return Entry(make=make, settings=("rounds", "alpha", *(one.name for one in fields(told))))
 
 
 METHODS: Mapping[str, Entry] = {
-    "marginals": Entry(make=Marginals, settings=tuple(one.name for one in fields(Marginals))),
+    "marginals": _entry(Marginals),
     "hpd-fixed": _adaptive(hpd_fixed, FixedSettings),
     "hpd-gen": _adaptive(hpd_gen, GenSettings),
     "mwem": Entry(make=mwem, settings=("rounds", "alpha", "max_iterations")),
     "pep": Entry(make=pep, settings=("rounds", "alpha", "max_iterations")),
+    "independent": _entry(Independent),
 }
 """All methods."""
 
@@ -59,7 +66,6 @@ def method_named(name: str | None = None, **settings: Any) -> Method:
     entry = METHODS[chosen]
     unknown = [setting for setting in settings if setting not in entry.settings]
     if unknown:
-        raise KinfolkError(
-            f"the method {chosen} has no {unknown[0]}. It can be told: {', '.join(entry.settings)}."
-        )
+        told = ", ".join(entry.settings) or "nothing"
+        raise KinfolkError(f"the method {chosen} has no {unknown[0]}. It can be told: {told}.")
     return entry.make(**settings)
