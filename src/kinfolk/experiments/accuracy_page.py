@@ -43,6 +43,10 @@ The default method's constants (step sizes, when to stop, how much noise is bear
 looking at true errors on Atlanta, some tens of variants, so its figures there are somewhat
 flattered. One of them, when to stop, was also looked at on Detroit, with two seeds and two-way
 marginals.
+
+All runs are from before the role became an attribute that is asked for (on Detroit that makes more
+queries), before the default method bought numbers (3 to 10% of the budget where there are any),
+before rules were declared for Detroit, and before what relatives have in common got more budget.
 """
 
 
