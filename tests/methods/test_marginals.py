@@ -410,3 +410,18 @@ def test_who_is_who_gets_more_of_the_budget() -> None:
     assert max(noise["roles"]) < min(noise["others"]) / 2
     # Everything else is still bought.
     assert set(noise) == {"in common", "roles", "others", "other relations"}
+
+
+def test_what_rules_make_certain_has_no_noise() -> None:
+    """Neither as it was released, nor in halves, nor in what is made up for the replicates."""
+    workload = Workload.of(DATA.schema, k=1)
+    prepared = Prepared.of(Layout.of(DATA.schema), workload)
+    certain = np.arange(prepared.size) % 3 == 0
+    ones = np.ones(prepared.size)
+    measured = Measured(prepared=prepared, rates=ones, precision=ones, impossible=certain)
+    rng = np.random.default_rng(1)
+    table = HPD.random(Layout.of(DATA.schema), 3, rng).probabilities
+    made_up = measured.parametric_bootstrap(table, rng)
+    for one in (measured, *measured.split_noise(rng), made_up):
+        assert (one.rates[certain] == 0).all()
+        assert (one.rates[~certain] != 0).all()

@@ -155,7 +155,9 @@ class IndependentTraining:
         # All alike at first: what nobody was asked, such as the ages of a role, stays alike.
         logits = np.zeros((self._layout.rows, 1), np.float32)
         self._fit = MixtureFit(self._layout, [measured], logits)
-        self._fit.run(PASSES, rng=self._rng, told=lambda done: progress("fitting", done, PASSES))
+        self._fit.run(
+            PASSES, rng=self._rng, on_progress=lambda done: progress("fitting", done, PASSES)
+        )
 
     def model(self) -> HPD:
         """The one component."""

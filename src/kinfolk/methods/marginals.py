@@ -456,8 +456,6 @@ class MarginalsTraining:
         for first in range(parts):
             own = sorted(int(at) for at in dealt[first::parts])
             rates, precision = np.concatenate([values[at] for at in own], axis=1)
-            # What the rules make certain has no noise.
-            rates[self._impossible(own)] = 0
             prepared = Prepared.of(
                 self._layout,
                 curator.workload,
@@ -465,7 +463,14 @@ class MarginalsTraining:
                 marginals=own,
                 factors=factors,
             )
-            batches.append(Measured(prepared=prepared, rates=rates, precision=precision))
+            batches.append(
+                Measured(
+                    prepared=prepared,
+                    rates=rates,
+                    precision=precision,
+                    impossible=self._impossible(own),
+                )
+            )
         return batches
 
     def _impossible(self, marginals: Sequence[int]) -> npt.NDArray[np.bool_]:

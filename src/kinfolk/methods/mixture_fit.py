@@ -44,6 +44,12 @@ class Measured:
     """(queries,) the noisy count of each, by the number of groups."""
     precision: Floats
     """(queries,) one over the variance of each."""
+    impossible: npt.NDArray[np.bool_] | None = None
+    """(queries,) which of them the rules make certain: the rate is 0, and there is no noise."""
+
+    def __post_init__(self) -> None:
+        if self.impossible is not None:
+            object.__setattr__(self, "rates", np.where(self.impossible, 0.0, self.rates))
 
     def misfit(self, probabilities: Table) -> float:
         """The sum of squared distances, in units of the noise."""
