@@ -46,7 +46,7 @@ class Independent:
 
     >>> from kinfolk import Workload, load_schema
     >>> Independent().asks(Workload.of(load_schema("acs-red")))
-    Workload(49 queries in 8 marginals: 17 group, 32 individual)
+    Workload(43 queries in 10 marginals: 15 group, 28 individual)
     """
 
     @property
