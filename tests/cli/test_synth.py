@@ -297,7 +297,7 @@ def test_a_lost_debit_is_never_passed_off_as_a_release(
     With two portions, the second one is left, and with it some of the budget.
     """
     if portions == 2:
-        monkeypatch.setattr("kinfolk.methods.marginals.PORTION", 12)
+        monkeypatch.setattr("kinfolk.methods.allocate.PORTION", 12)
     ledger, output = tmp_path / "out.ledger.jsonl", tmp_path / "out"
     command = ["synth", *inputs, *PROMISE, *MARGINALS, "-o", str(output)]
     assert run(command) == 0

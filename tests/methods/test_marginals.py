@@ -13,7 +13,8 @@ import pytest
 from generators import random_dataset
 from kinfolk.datasets import load_schema
 from kinfolk.errors import KinfolkError
-from kinfolk.methods.marginals import NOISIEST, Marginals, allocate_budget
+from kinfolk.methods.allocate import NOISIEST, allocate_budget
+from kinfolk.methods.marginals import Marginals
 from kinfolk.methods.method import GROUPS_SHARE, NothingLearntError
 from kinfolk.methods.mixture_fit import Measured, MixtureFit, choose_passes, joined
 from kinfolk.models.hpd import HPD
@@ -226,7 +227,7 @@ def test_derived_attributes_cost_a_person_no_more_than_others(tmp_path: Path) ->
 
 
 def test_portions_keep_pairs_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kinfolk.methods.marginals.PORTION", 20)
+    monkeypatch.setattr("kinfolk.methods.allocate.PORTION", 20)
     with curator(tmp_path, REPLACE, method=SMALL) as gate:
         offer = view(gate)
         bought = list(allocate_budget(offer).values())

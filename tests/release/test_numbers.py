@@ -16,7 +16,8 @@ from pyarrow.csv import read_csv
 from kinfolk import KinfolkError, Schema, Synthesizer, load
 from kinfolk.cli.main import run
 from kinfolk.data.shapes import SHARES
-from kinfolk.methods.marginals import BY_BINS, FINELY, Marginals, planned_purchases
+from kinfolk.methods.allocate import BY_BINS, FINELY, planned_purchases
+from kinfolk.methods.marginals import Marginals
 from kinfolk.privacy.curator import Curator
 from kinfolk.queries.workload import Workload
 from kinfolk.release.archive import read_archive, write_archive

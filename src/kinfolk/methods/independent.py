@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk.data.shapes import SHARES
-from kinfolk.methods.marginals import MeasurementGroup
+from kinfolk.methods.allocate import MeasurementGroup
 from kinfolk.methods.method import (
     NothingLearntError,
     Progress,
