@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from kinfolk.errors import KinfolkError
-from kinfolk.methods.method import first_steps
+from kinfolk.methods.method import Step, first_steps
 from kinfolk.privacy.mechanisms import Gaussian
 from kinfolk.privacy.sensitivity import moves_whole_groups
 from kinfolk.privacy.view import PublicView
@@ -51,6 +51,14 @@ class MeasurementGroup:
         squares = _squares(view, self.marginals)
         noise = Gaussian.for_rho(self.rho, squared_sensitivity=squares, accounting=view.accounting)
         return noise.sigma / unit
+
+
+def steps_of(view: PublicView, planned: Mapping[str, MeasurementGroup]) -> list[Step]:
+    """The steps of a method that measures what is planned, after the number of groups."""
+    return first_steps(view) + [
+        Step(key=key, rho=one.rho, purchase=view.measure(one.marginals, rho=one.rho))
+        for key, one in planned.items()
+    ]
 
 
 def allocate_budget(view: PublicView) -> dict[str, MeasurementGroup]:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk.data.shapes import SHARES
-from kinfolk.methods.allocate import MeasurementGroup
+from kinfolk.methods.allocate import MeasurementGroup, steps_of
 from kinfolk.methods.method import (
     NothingLearntError,
     Progress,
@@ -29,7 +29,7 @@ from kinfolk.models.mixture.prepared import Prepared
 from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.curator import Curator, Measurement
 from kinfolk.privacy.view import PublicView
-from kinfolk.queries.impossible import impossible_cells
+from kinfolk.queries.impossible import impossible_queries
 from kinfolk.queries.workload import Workload, with_numbers
 from kinfolk.schema import Level
 from kinfolk.schema.names import AttributeNames
@@ -86,10 +86,7 @@ class Independent:
 
     def steps(self, view: PublicView) -> list[Step]:
         """What it will buy: the number of groups, then all that is planned."""
-        return first_steps(view) + [
-            Step(key=key, rho=one.rho, purchase=view.measure(one.marginals, rho=one.rho))
-            for key, one in planned_purchases(view).items()
-        ]
+        return steps_of(view, planned_purchases(view))
 
     def planned_noise(self, view: PublicView, workload: Workload) -> list[float | None]:
         """That of single attributes; of nothing else."""
@@ -146,12 +143,14 @@ class IndependentTraining:
         bought = found.values()
         own = [at for one in bought for at in one.marginals]
         rates = np.concatenate([one.values for one in bought]) / groups
-        # What the rules make certain has no noise.
-        cells = [impossible_cells(workload.schema, workload.marginals[at]) for at in own]
-        rates[np.concatenate(cells)] = 0
         precision = [np.full(len(one.values), (groups / one.sigma) ** 2) for one in bought]
         prepared = Prepared.of(self._layout, workload, weights=curator.weights, marginals=own)
-        measured = Measured(prepared=prepared, rates=rates, precision=np.concatenate(precision))
+        measured = Measured(
+            prepared=prepared,
+            rates=rates,
+            precision=np.concatenate(precision),
+            impossible=impossible_queries(workload, own),
+        )
         # All alike at first: what nobody was asked, such as the ages of a role, stays alike.
         logits = np.zeros((self._layout.rows, 1), np.float32)
         self._fit = MixtureFit(self._layout, [measured], logits)

@@ -17,14 +17,13 @@ import numpy.typing as npt
 
 from kinfolk.data.shapes import SHARES
 from kinfolk.errors import KinfolkError
-from kinfolk.methods.allocate import FINELY, planned_purchases
+from kinfolk.methods.allocate import FINELY, planned_purchases, steps_of
 from kinfolk.methods.method import (
     NothingLearntError,
     Progress,
     Step,
     affordable,
     buy_groups,
-    first_steps,
     silent,
 )
 from kinfolk.methods.mixture_fit import (
@@ -44,7 +43,7 @@ from kinfolk.models.mixture.prepared import Prepared
 from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.curator import Curator, Measurement
 from kinfolk.privacy.view import PublicView
-from kinfolk.queries.impossible import impossible_cells
+from kinfolk.queries.impossible import impossible_queries
 from kinfolk.queries.workload import (
     Marginal,
     Workload,
@@ -116,10 +115,7 @@ class Marginals:
 
     def steps(self, view: PublicView) -> list[Step]:
         """What it will buy: the number of groups, whole marginals in portions, then numbers."""
-        return first_steps(view) + [
-            Step(key=key, rho=one.rho, purchase=view.measure(one.marginals, rho=one.rho))
-            for key, one in planned_purchases(view).items()
-        ]
+        return steps_of(view, planned_purchases(view))
 
     def planned_noise(self, view: PublicView, workload: Workload) -> list[float | None]:
         """That of the marginals that are bought; of others, the largest of their level."""
@@ -259,16 +255,10 @@ class MarginalsTraining:
                     prepared=prepared,
                     rates=rates,
                     precision=precision,
-                    impossible=self._impossible(own),
+                    impossible=impossible_queries(curator.workload, own),
                 )
             )
         return batches
-
-    def _impossible(self, marginals: Sequence[int]) -> npt.NDArray[np.bool_]:
-        """(cells,) which cells of some marginals, laid end to end, the rules leave empty."""
-        workload = self._curator.workload
-        own = [impossible_cells(workload.schema, workload.marginals[at]) for at in marginals]
-        return np.concatenate(own)
 
     def _repeat(
         self, batches: Sequence[Measured], passes: int, components: int, progress: Progress

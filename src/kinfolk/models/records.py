@@ -7,8 +7,9 @@ breaks a rule is drawn again, with the same number of members in every role, unt
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -86,7 +87,7 @@ class Records:
     model: Model
     shapes: Shapes | None = None
     """How numbers lie inside their bins; evenly without."""
-    types: dict[str, dict[str, object]] = field(default_factory=dict)
+    types: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Storage types (Arrow) by table and column, which numbers are rounded to."""
     acceptance: Acceptance = field(default_factory=Acceptance)
     """How often the rules were kept, over all draws so far."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk.queries.workload import Marginal, ties
+from kinfolk.queries.workload import Marginal, Workload, ties
 from kinfolk.schema import Schema
 from kinfolk.schema.rules import Rule
 
@@ -63,6 +63,12 @@ def impossible_cells(schema: Schema, marginal: Marginal) -> Bools:
             mask |= other.reshape([-1 if at == axis else 1 for at in range(whole.ndim)])
         found.append(mask)
     return _all(found, whole).ravel()
+
+
+def impossible_queries(workload: Workload, marginals: Sequence[int]) -> Bools:
+    """(queries,) the same for some marginals of a workload, laid end to end."""
+    chosen = [workload.marginals[at] for at in marginals]
+    return np.concatenate([impossible_cells(workload.schema, one) for one in chosen])
 
 
 def _axes(

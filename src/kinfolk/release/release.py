@@ -97,8 +97,7 @@ class Release:
         'polars' or 'pyarrow'. A seed makes the draw repeatable, and costs no privacy.
         """
         rng = np.random.default_rng(checked_seed(seed))
-        types = {table: dict(columns) for table, columns in self.types.items()}
-        records = Records(model=self.model, shapes=self.shapes, types=types)
+        records = Records(model=self.model, shapes=self.shapes, types=self.types)
         tables = decode(records.draw_all(self._number(groups), rng=rng), rng=rng)
         return {name: to_frame(table, frames or self.frames) for name, table in tables.items()}
 
