@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kinfolk.audit import AuditResult, Verdict, audit
+from kinfolk.audit import AuditResult, AuditVerdict, audit
 from kinfolk.audit.guess import Claim, judge
 from kinfolk.audit.subjects import SUBJECTS, _log_choice, pair_of, sizes_of
 from kinfolk.audit.tradeoff import Ceiling
@@ -50,7 +50,7 @@ def audited(
 )  # fmt: skip
 def test_a_correct_program_survives(what: str, neighbours: Neighbours, runs: int) -> None:
     result = audited(what, neighbours, runs=runs)
-    assert result.verdict is Verdict.CONSISTENT
+    assert result.verdict is AuditVerdict.CONSISTENT
 
 
 @pytest.mark.parametrize("what", ["measure", "sizes"])
@@ -59,7 +59,7 @@ def test_a_correct_measurement_survives_either_accounting(
     what: str, accounting: Accounting
 ) -> None:
     result = audited(what, Neighbours.ADD_REMOVE, runs=400, accounting=accounting)
-    assert result.verdict is Verdict.CONSISTENT
+    assert result.verdict is AuditVerdict.CONSISTENT
     assert result.claim.accounting is accounting
 
 
@@ -71,7 +71,7 @@ def test_a_correct_measurement_survives_either_accounting(
 )
 def test_a_correct_program_survives_more_runs(what: str, neighbours: Neighbours, runs: int) -> None:
     result = audited(what, neighbours, runs=runs)
-    assert result.verdict is Verdict.CONSISTENT
+    assert result.verdict is AuditVerdict.CONSISTENT
     # A household that is dropped tells nothing, and a size or the grid's share next to nothing.
     if what not in ("dropped", "sizes"):
         assert result.rho > 0.05 * result.claimed_rho
@@ -96,7 +96,7 @@ def test_a_measurement_is_seen_clearly(neighbours: Neighbours, share: float) -> 
     """
     result = audited("measure", neighbours, runs=2500)
     assert share * result.claimed_epsilon < result.epsilon
-    assert result.verdict is Verdict.CONSISTENT
+    assert result.verdict is AuditVerdict.CONSISTENT
     assert len(result.curve) > 5
 
 

@@ -30,7 +30,7 @@ from audit.planted import (
     shrink_sigma,
     trust_the_paper,
 )
-from kinfolk.audit import Verdict, audit
+from kinfolk.audit import AuditVerdict, audit
 from kinfolk.privacy.unit import Neighbours
 
 Bug = Callable[[pytest.MonkeyPatch], None]
@@ -43,7 +43,7 @@ def caught(what: str, neighbours: Neighbours, *, epsilon: float, runs: int) -> b
         f"{what}, {neighbours.value}, {epsilon:g}, {runs}: epsilon >= {result.epsilon:.3g}, "
         f"rho >= {result.rho / result.claimed_rho:.0%} ({result.clue})"
     )
-    return result.verdict is Verdict.VIOLATED
+    return result.verdict is AuditVerdict.VIOLATED
 
 
 @pytest.mark.parametrize(

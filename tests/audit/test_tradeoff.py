@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 from kinfolk.audit.tradeoff import (
     Ceiling,
-    Errors,
+    ErrorRates,
     gaussian_delta,
     gaussian_epsilon,
     gaussian_floor,
@@ -102,22 +102,24 @@ def test_the_exact_epsilon_is_below_the_accountants(epsilon: float, delta: float
 
 def test_errors_on_a_floor_give_the_floor_back() -> None:
     for false_alarms in (0.01, 0.3, 0.7):
-        errors = Errors(false_alarms=false_alarms, misses=gaussian_floor(1.3, false_alarms))
+        errors = ErrorRates(false_alarms=false_alarms, misses=gaussian_floor(1.3, false_alarms))
         assert errors.mu == pytest.approx(1.3)
-        errors = Errors(false_alarms=false_alarms, misses=promise_floor(0.4, 0.01, false_alarms))
+        errors = ErrorRates(
+            false_alarms=false_alarms, misses=promise_floor(0.4, 0.01, false_alarms)
+        )
         assert errors.epsilon(0.01) == pytest.approx(0.4)
 
 
 def test_guessing_blindly_says_nothing() -> None:
-    errors = Errors(false_alarms=0.5, misses=0.5)
+    errors = ErrorRates(false_alarms=0.5, misses=0.5)
     assert (errors.mu, errors.epsilon(0.0)) == (0, 0)
 
 
 def test_errors_counted_together_are_worst_when_equal() -> None:
     """With a given sum, every bound is least where both errors are the same."""
     for both in (0.05, 0.2, 0.45):
-        equal = Errors(false_alarms=both, misses=both)
+        equal = ErrorRates(false_alarms=both, misses=both)
         for share in np.linspace(0.01, 1.99, 100):
-            other = Errors(false_alarms=both * share, misses=both * (2 - share))
+            other = ErrorRates(false_alarms=both * share, misses=both * (2 - share))
             assert other.mu >= equal.mu - 1e-9
             assert other.epsilon(1e-3) >= equal.epsilon(1e-3) - 1e-9

@@ -9,7 +9,7 @@ import pytest
 
 from kinfolk.datasets import load_schema
 from kinfolk.experiments import accuracy
-from kinfolk.experiments.accuracy import Data, Run, measure_accuracy, plain, runs
+from kinfolk.experiments.accuracy import AccuracyRun, Data, measure_accuracy, plain, runs
 from kinfolk.experiments.simulate import simulate_tables
 
 
@@ -48,7 +48,7 @@ def test_a_run_is_kept_and_not_repeated(
 def test_every_method_and_unit_is_run_with_every_seed() -> None:
     every = list(runs(["atlanta", "atlanta derived"], 2))
     assert len(every) == len(set(every)) == 2 * (1 + 4 * (3 + 3) + 4)
-    assert every[0] == Run("atlanta", "no noise", "none", math.inf, 0, 1)
+    assert every[0] == AccuracyRun("atlanta", "no noise", "none", math.inf, 0, 1)
     # A bench that is stopped is balanced: the second seed comes after all of the first.
     assert [run.seed for run in every] == sorted(run.seed for run in every)
 

@@ -13,11 +13,11 @@ import pytest
 from kinfolk.cli.main import run
 from kinfolk.data.frames import write_table
 from kinfolk.errors import KinfolkError
-from kinfolk.experiments import run as harness
+from kinfolk.experiments import reproducing as harness
 from kinfolk.experiments.figures import BEST, Estimate, figures, summarise
 from kinfolk.experiments.grid import Run, experiment_named, grid_for
-from kinfolk.experiments.records import Errors, Records, Result
-from kinfolk.experiments.run import perform, reproduce, settings_of, simulated_dataset
+from kinfolk.experiments.reproducing import perform, reproduce, settings_of, simulated_dataset
+from kinfolk.experiments.run_file import Errors, Result, RunFile
 from kinfolk.experiments.simulate import simulate_tables
 
 SMALL = ["--components", "5", "--seeds", "2", "--epsilon", "0.5", "--epsilon", "1", "--jobs", "1"]
@@ -301,7 +301,7 @@ def test_processes_give_what_one_process_gives(tmp_path: Path) -> None:
     dataset = simulated_dataset(experiment, grid.schema, groups=200)
     found = []
     for jobs in (1, 2):
-        records = Records.open(tmp_path / str(jobs), settings_of(grid, dataset))
+        records = RunFile.open(tmp_path / str(jobs), settings_of(grid, dataset))
         reproduce(grid, dataset, records, jobs=jobs)
         found.append({run: result.errors for run, result in records.results.items()})
     assert found[0] == found[1]
@@ -313,4 +313,4 @@ def test_no_jobs_is_refused(tmp_path: Path) -> None:
     grid = grid_for(experiment, methods=["mwem"], rounds=[1], seeds=1)
     dataset = simulated_dataset(experiment, grid.schema, groups=10)
     with pytest.raises(KinfolkError, match="jobs is 0"):
-        reproduce(grid, dataset, Records.open(tmp_path, settings_of(grid, dataset)), jobs=0)
+        reproduce(grid, dataset, RunFile.open(tmp_path, settings_of(grid, dataset)), jobs=0)

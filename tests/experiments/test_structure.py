@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from kinfolk.experiments.simulate.census import draw_population
-from kinfolk.experiments.simulate.draw import Sample
+from kinfolk.experiments.simulate.draw import Simulated
 from kinfolk.experiments.simulate.families import GENERATION, Role
 
 HOUSEHOLDS = 100_000
@@ -21,7 +21,7 @@ QUARTERS = 12
 
 
 @cache
-def _population() -> Sample:
+def _population() -> Simulated:
     return draw_population(np.random.default_rng(20), HOUSEHOLDS)
 
 

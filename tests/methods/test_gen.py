@@ -11,7 +11,7 @@ import pytest
 
 from generators import random_dataset
 from kinfolk.errors import KinfolkError
-from kinfolk.methods.gen import GenSettings, HPDGen, Weights
+from kinfolk.methods.gen import GenSettings, HPDGen, NetworkWeights
 from kinfolk.methods.paper import hpd_gen
 from kinfolk.models.gen import Network, blend, jax_library
 from kinfolk.models.hpd import HPD
@@ -119,7 +119,7 @@ def test_fixed_noise_stays_and_resampled_noise_does_not() -> None:
     """A step without a gradient leaves the weights as they are; only the noise can change."""
     for noise, stays in (("fixed", True), ("resampled", False)):
         told = GenSettings(**SMALL, noise=noise)
-        weights = Weights(10, rng=np.random.default_rng(1), settings=told)
+        weights = NetworkWeights(10, rng=np.random.default_rng(1), settings=told)
         before, kept = weights.logits(), weights.kept()
         weights.step(np.zeros_like(before))
         assert np.array_equal(weights.logits(), before) is stays

@@ -13,7 +13,7 @@ import pytest
 
 from homes import HOMES, homes, written
 from kinfolk.data import private_files
-from kinfolk.data.private_files import LOCK, make_private, private_folder, sweep
+from kinfolk.data.private_files import LOCK, make_private, private_folder, remove_leftovers
 from kinfolk.queries.streaming import count_files
 from kinfolk.queries.workload import Workload
 
@@ -120,7 +120,7 @@ def test_what_is_left_goes_and_what_lives_stays(scratch: Path) -> None:
     with abandoned(scratch) as dead, private_folder() as living:
         (dead / "3").mkdir()
         (dead / "3" / "0-3.arrows").write_text("rows")
-        sweep()
+        remove_leftovers()
         assert not dead.exists()
         assert (living / LOCK).exists()
 
@@ -137,7 +137,7 @@ def test_links_are_not_followed(tmp_path: Path, scratch: Path) -> None:
         other = dead.with_name(f"{dead.name}lock")
         other.mkdir()
         (other / LOCK).symlink_to(outside / LOCK)
-        sweep()
+        remove_leftovers()
         assert not dead.exists()
         assert linked.is_symlink()
         assert (other / LOCK).is_symlink()
@@ -150,22 +150,22 @@ def test_other_owners_other_machines_and_other_names(
     with abandoned(scratch) as dead:
         with monkeypatch.context() as patch:
             patch.setattr(os, "geteuid", lambda: 12345)
-            sweep()
+            remove_leftovers()
         with monkeypatch.context() as patch:
             patch.setattr(private_files.socket, "gethostname", lambda: "elsewhere")
-            sweep()
+            remove_leftovers()
         renamed = dead.rename(dead.with_name("kinfolk-notes"))
-        sweep()
+        remove_leftovers()
         assert sorted(path.name for path in renamed.iterdir()) == ["0-1.arrows", LOCK]
 
 
 def test_a_folder_without_a_lock_goes_only_if_it_is_empty(scratch: Path) -> None:
     with abandoned(scratch) as dead:
         (dead / LOCK).unlink()
-        sweep()
+        remove_leftovers()
         assert dead.exists()
         (dead / "0-1.arrows").unlink()
-        sweep()
+        remove_leftovers()
         assert not dead.exists()
 
 
@@ -183,13 +183,13 @@ def test_a_sweep_between_making_and_locking(
         if not swept:
             swept += 1
             monkeypatch.setattr(private_files, name, real)
-            sweep()
+            remove_leftovers()
         return real(*given)
 
     monkeypatch.setattr(private_files, name, late)
     with private_folder() as folder:
         assert swept == 1
         assert [path.name for path in scratch.iterdir()] == [folder.name]
-        sweep()
+        remove_leftovers()
         assert (folder / LOCK).exists()
     assert not list(scratch.iterdir())

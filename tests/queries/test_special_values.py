@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kinfolk.errors import KinfolkError
-from kinfolk.queries.values import compare, read_value
+from kinfolk.queries.values import codes_compared, read_value
 from kinfolk.schema import Numeric
 
 CARS = Numeric(bins=[-3, 0, 3, 9], integer=True, special=[-9, 0])
@@ -29,7 +29,7 @@ MONEY = Numeric(bins=[-100, 0, 500, 900], special=[-999, 0, 500, 900])
 def test_comparisons(
     attribute: Numeric, operator: str, number: str, codes: tuple[int, ...]
 ) -> None:
-    assert compare("x", attribute, operator, number) == codes
+    assert codes_compared("x", attribute, operator, number) == codes
 
 
 @pytest.mark.parametrize(
@@ -41,10 +41,10 @@ def test_values(text: str, codes: tuple[int, ...]) -> None:
 
 
 def test_a_bin_begins_beside_its_special_value() -> None:
-    assert compare("x", CARS, ">=", "1") == (1, 2)
+    assert codes_compared("x", CARS, ">=", "1") == (1, 2)
 
 
 @pytest.mark.parametrize("number", ["2", "5", "2.5"])
 def test_parts_of_bins_are_still_refused(number: str) -> None:
     with pytest.raises(KinfolkError, match="not made of whole bins"):
-        compare("x", CARS, ">=", number)
+        codes_compared("x", CARS, ">=", number)

@@ -18,7 +18,7 @@ from kinfolk.schema import (
     Schema,
     WorkloadSpec,
 )
-from kinfolk.schema.evaluation import GroupValues
+from kinfolk.schema.condition_evaluator import GroupValues
 from schema.obvious_rules import COUNT, ROLE
 
 NAMES = st.sampled_from(["age", "wage", "no", "a b", "x-y", "missing", "été", "a.b", "m2"])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kinfolk.datasets import load_schema
 from kinfolk.errors import SchemaError
 from kinfolk.schema import Schema
-from kinfolk.schema.evaluation import GroupValues
+from kinfolk.schema.condition_evaluator import GroupValues
 from kinfolk.schema.language import parse_condition
 from kinfolk.schema.rules import Rule
 

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from kinfolk.data.draft.sdv import read_metadata
+from kinfolk.data.draft.sdv_metadata import read_metadata
 from kinfolk.datasets import load_schema
 from kinfolk.schema import Schema
 

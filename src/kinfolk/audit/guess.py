@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from kinfolk.audit.tradeoff import (
     Ceiling,
-    Errors,
+    ErrorRates,
     gaussian_epsilon,
     highest_rate,
     likely_rate,
@@ -49,7 +49,7 @@ class Claim:
     alarm: float
     """How often a true claim may be refuted."""
 
-    def least_epsilon(self, errors: Errors) -> float:
+    def least_epsilon(self, errors: ErrorRates) -> float:
         """The least epsilon that allows such errors."""
         delta = self.promise.delta
         direct = errors.epsilon(delta)
@@ -58,7 +58,7 @@ class Claim:
             return direct
         return max(direct, gaussian_epsilon(errors.mu / self.ceiling.lattice, delta))
 
-    def used(self, errors: Errors) -> float:
+    def used(self, errors: ErrorRates) -> float:
         """How much of the claim the errors use up; above 1 they refute it."""
         return max(
             self.ceiling.rho(errors.mu) / float(self.promise.rho),
@@ -72,9 +72,9 @@ class Judged:
 
     clue: str
     """What it looked at."""
-    errors: Errors
+    errors: ErrorRates
     """Upper bounds on the error rates."""
-    curve: tuple[Errors, ...]
+    curve: tuple[ErrorRates, ...]
     """The error rates seen, threshold by threshold."""
 
 
@@ -112,15 +112,15 @@ class Test:
     together: bool
     """Whether wrong guesses are counted together or apart."""
 
-    def bound(self, clues: Floats, truth: Sides, *, alarm: float, rate: Rate) -> Errors:
+    def bound(self, clues: Floats, truth: Sides, *, alarm: float, rate: Rate) -> ErrorRates:
         """Upper bounds on the error rates."""
         guess = clues > self.threshold
         false_alarms, misses = int((guess & ~truth).sum()), int((~guess & truth).sum())
         firsts, seconds = int((~truth).sum()), int(truth.sum())
         if self.together:
             either = rate(false_alarms + misses, firsts + seconds, alarm=alarm)
-            return Errors(false_alarms=either, misses=either)
-        return Errors(
+            return ErrorRates(false_alarms=either, misses=either)
+        return ErrorRates(
             false_alarms=rate(false_alarms, firsts, alarm=alarm / 2),
             misses=rate(misses, seconds, alarm=alarm / 2),
         )
@@ -163,13 +163,15 @@ def _thresholds(clues: Floats, most: int) -> list[float]:
     return [float(middle) for middle in middles]
 
 
-def _curve(clues: Floats, truth: Sides) -> tuple[Errors, ...]:
+def _curve(clues: Floats, truth: Sides) -> tuple[ErrorRates, ...]:
     """The error rates seen, threshold by threshold, from no false alarms to no misses."""
     firsts, seconds = clues[~truth], clues[truth]
     if not len(firsts) or not len(seconds):
         return ()
     places = [np.inf, *reversed(_thresholds(clues, _POINTS)), -np.inf]
     return tuple(
-        Errors(false_alarms=float((firsts > place).mean()), misses=float((seconds <= place).mean()))
+        ErrorRates(
+            false_alarms=float((firsts > place).mean()), misses=float((seconds <= place).mean())
+        )
         for place in places
     )

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from kinfolk.audit.tradeoff import Errors, gaussian_floor, normal_quantile, promise_floor
+from kinfolk.audit.tradeoff import ErrorRates, gaussian_floor, normal_quantile, promise_floor
 from kinfolk.chart import Panel, Point, Series, chart_svg
 from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.unit import Wording
 
 
-class Verdict(StrEnum):
+class AuditVerdict(StrEnum):
     """Whether a claim survived."""
 
     CONSISTENT = "consistent"
@@ -45,11 +45,11 @@ class AuditResult:
     runs: int
     clue: str
     """What the guess that was judged looked at."""
-    errors: Errors
+    errors: ErrorRates
     """Upper bounds on its error rates."""
     ceiling_mu: float
     """What the claimed budget buys at most: the floor under all errors, see `tradeoff`."""
-    curve: tuple[Errors, ...]
+    curve: tuple[ErrorRates, ...]
     """The error rates seen, for a plot."""
 
     @property
@@ -68,10 +68,10 @@ class AuditResult:
         return float(self.claim.rho)
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> AuditVerdict:
         """Violated if either bound exceeds its claim."""
         exceeded = self.epsilon > self.claimed_epsilon or self.rho > self.claimed_rho
-        return Verdict.VIOLATED if exceeded else Verdict.CONSISTENT
+        return AuditVerdict.VIOLATED if exceeded else AuditVerdict.CONSISTENT
 
     @property
     def runs_to_see_half(self) -> int:
@@ -99,14 +99,14 @@ def plot_svg(result: AuditResult) -> str:
     ...     confidence=0.999,
     ...     runs=4000,
     ...     clue="likelihood",
-    ...     errors=Errors(false_alarms=0.38, misses=0.38),
+    ...     errors=ErrorRates(false_alarms=0.38, misses=0.38),
     ...     ceiling_mu=0.86,
     ...     curve=(),
     ... )
     >>> plot_svg(result).startswith("<svg xmlns=")
     True
     """
-    violated = result.verdict is Verdict.VIOLATED
+    violated = result.verdict is AuditVerdict.VIOLATED
     series = (
         Series(
             label="errors seen, by threshold",

@@ -67,7 +67,7 @@ def answers_of(counter: Counter) -> Ints:
     return np.concatenate([counter.counts, [counter.groups, counter.people]])
 
 
-class Places:
+class AnswerPlaces:
     """Where a workload's answers stand, by what the ledger calls them."""
 
     def __init__(self, workload: Workload) -> None:
@@ -93,7 +93,9 @@ class Places:
         }
 
 
-def log_ratio(released: Iterable[Released], places: Places, first: Ints, second: Ints) -> float:
+def log_ratio(
+    released: Iterable[Released], places: AnswerPlaces, first: Ints, second: Ints
+) -> float:
     """How much likelier released values are for the second neighbour, as a logarithm.
 
     `first` and `second` are the `answers_of` the two. The noise is a discrete Gaussian of the sigma
@@ -140,7 +142,7 @@ class Sight:
         self._counter = Counter(view.workload, weights=view.weights)
         self._known: dict[Home | None, Floats] = {}
         precision = np.zeros(view.workload.size + 2)
-        places = Places(view.workload)
+        places = AnswerPlaces(view.workload)
         for step in steps:
             noise = step.purchase.mechanism
             assert isinstance(noise, Gaussian)  # noqa: S101  (the default method only measures)

@@ -44,7 +44,7 @@ _FINEST = 0.6
 
 
 @dataclass(frozen=True, kw_only=True)
-class Errors:
+class ErrorRates:
     """The two error rates of a guess."""
 
     false_alarms: float
@@ -56,7 +56,7 @@ class Errors:
     def mu(self) -> float:
         """The least mu whose floor is not above these errors.
 
-        >>> round(Errors(false_alarms=0.158655, misses=0.5).mu, 3)
+        >>> round(ErrorRates(false_alarms=0.158655, misses=0.5).mu, 3)
         1.0
         """
         if self.false_alarms + self.misses >= 1:
@@ -66,7 +66,7 @@ class Errors:
     def epsilon(self, delta: float) -> float:
         """The least epsilon whose floor, with this delta, is not above these errors.
 
-        >>> round(math.exp(Errors(false_alarms=0.1, misses=0.2).epsilon(delta=0.0)), 9)
+        >>> round(math.exp(ErrorRates(false_alarms=0.1, misses=0.2).epsilon(delta=0.0)), 9)
         8.0
         """
         return max(

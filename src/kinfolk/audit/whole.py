@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kinfolk.audit.search import Places, Sight, Worst, answers_of, log_ratio, worst_pair
+from kinfolk.audit.search import AnswerPlaces, Sight, Worst, answers_of, log_ratio, worst_pair
 from kinfolk.audit.town import OVERSIZE, Home, tables_of, town_schema, townspeople
 from kinfolk.audit.tradeoff import Ceiling
 from kinfolk.data.encode import encode
@@ -50,7 +50,7 @@ class Whole:
     """The two towns."""
     answers: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
     """Their exact answers, see `search.answers_of`."""
-    places: Places
+    places: AnswerPlaces
     ceiling: Ceiling
     schema: Schema = field(default_factory=town_schema)
     clues: tuple[str, ...] = ("likelihood", "rows")
@@ -135,7 +135,7 @@ def _whole(guarantee: Guarantee, pair: Worst, view: PublicView, steps: Sequence[
         pair=pair,
         tables=(towns[0], towns[1]),
         answers=(answers[0], answers[1]),
-        places=Places(view.workload),
+        places=AnswerPlaces(view.workload),
         ceiling=Ceiling(selected=0.0, sigma=sigma, accounting=guarantee.accounting),
     )
 

@@ -18,8 +18,8 @@ from kinfolk.errors import KinfolkError
 
 if TYPE_CHECKING:
     from kinfolk.experiments.grid import Grid
-    from kinfolk.experiments.records import Records
-    from kinfolk.experiments.run import Dataset, Standing
+    from kinfolk.experiments.reproducing import Dataset, Standing
+    from kinfolk.experiments.run_file import RunFile
 
 HELP = """Run the paper's experiments again. NOT PRIVATE.
 
@@ -87,8 +87,8 @@ def reproduce_command(
     # Imported here because it brings the compiled counting along, which other commands do without.
     from kinfolk.experiments.figures import data_line, write_results
     from kinfolk.experiments.grid import experiment_named, grid_for
-    from kinfolk.experiments.records import Records
-    from kinfolk.experiments.run import reproduce, settings_of
+    from kinfolk.experiments.reproducing import reproduce, settings_of
+    from kinfolk.experiments.run_file import RunFile
 
     effort = {name: told.pop(name) for name in ("seeds", "components", "gen_components")}
     grid = grid_for(
@@ -103,7 +103,7 @@ def reproduce_command(
         tell(reduced_text(grid))
     folder = output or Path(f"reproduce-{experiment}{'-quick' if quick else ''}")
     data = _read(grid, groups=groups, **told)
-    records = Records.open(folder, settings_of(grid, data))
+    records = RunFile.open(folder, settings_of(grid, data))
     tell(data_line(records.settings))
     try:
         with _progress() as show:
@@ -158,7 +158,7 @@ def _read(
 ) -> Dataset:
     """The user's data, counted; or simulated data where there is none."""
     from kinfolk.data.sources import TARGETS
-    from kinfolk.experiments.run import Dataset, simulated_dataset
+    from kinfolk.experiments.reproducing import Dataset, simulated_dataset
 
     experiment, schema = grid.experiment, grid.schema
     sources = [option for option in (ipums, pums, tables) if option]
@@ -208,7 +208,7 @@ def _progress() -> Iterator[Callable[[Standing], None]]:
 def _words(standing: Standing) -> str:
     """Where the runs are.
 
-    >>> from kinfolk.experiments.run import Standing
+    >>> from kinfolk.experiments.reproducing import Standing
     >>> _words(Standing(done=3, total=60, seconds_left=400.0))
     '3 of 60 runs, about 7 minutes left'
     """
@@ -221,7 +221,7 @@ def _words(standing: Standing) -> str:
     return f"{words}, about {minutes:,} minute{'s' if minutes > 1 else ''} left"
 
 
-def _show(records: Records) -> None:
+def _show(records: RunFile) -> None:
     """Print the errors at the best T."""
     from kinfolk.experiments.figures import BEST, summarise
     from kinfolk.experiments.grid import VARIANTS

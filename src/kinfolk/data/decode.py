@@ -12,7 +12,7 @@ import pyarrow.types as pt
 
 from kinfolk.data.columns import column_kind
 from kinfolk.data.encoded import CodeArray, Encoded
-from kinfolk.data.numbers import draw_numbers, holds, is_whole_numbers, stores_floats
+from kinfolk.data.numbers import draw_numbers, is_whole_numbers, stored_as, stores_floats
 from kinfolk.data.shapes import Shapes
 from kinfolk.schema import Attribute, Categorical, Numeric, Schema, Value
 
@@ -114,7 +114,7 @@ def _pick(
     if dtype is None:
         return values.take(positions)
     value_type = dtype.value_type if pt.is_dictionary(dtype) else dtype
-    stored = holds(values, value_type)
+    stored = stored_as(values, value_type)
     if stored is None:
         return values.take(positions)
     if pt.is_dictionary(dtype):
@@ -126,7 +126,7 @@ def _pick(
 
 def _index_type(dtype: pa.DataType, size: int) -> pa.DataType:
     """The type of a dictionary's indices, or a wider one if the declared domain needs it."""
-    return dtype if holds(pa.array([size], pa.int64()), dtype) is not None else pa.int32()
+    return dtype if stored_as(pa.array([size], pa.int64()), dtype) is not None else pa.int32()
 
 
 def number_column(
@@ -143,7 +143,7 @@ def number_column(
     if pt.is_floating(dtype):
         return numbers.cast(dtype, safe=False) if stores_floats(attribute, dtype) else numbers
     ends = [*attribute.bins, *attribute.special]
-    held = holds(pa.array([int(end) for end in ends], pa.int64()), dtype) if whole else None
+    held = stored_as(pa.array([int(end) for end in ends], pa.int64()), dtype) if whole else None
     return numbers if held is None else numbers.cast(dtype)
 
 

@@ -16,7 +16,7 @@ from kinfolk.data.encoded import CodeArray, Encoded, Numbers
 from kinfolk.data.shape import Shape, draw_inside, keep_inside
 from kinfolk.data.shapes import Shapes, numerics
 from kinfolk.schema import Attribute, Numeric
-from kinfolk.schema.evaluation import GroupValues
+from kinfolk.schema.condition_evaluator import GroupValues
 
 Floats = npt.NDArray[np.float64]
 
@@ -129,10 +129,10 @@ def is_whole_numbers(attribute: Numeric) -> bool:
 def stores_floats(attribute: Numeric, dtype: pa.DataType) -> bool:
     """Whether a floating-point type holds the ends of the bins and the special values exactly."""
     ends = pa.array([*attribute.bins, *attribute.special], pa.float64())
-    return holds(ends, dtype) is not None
+    return stored_as(ends, dtype) is not None
 
 
-def holds(values: pa.Array, dtype: pa.DataType) -> pa.Array | None:
+def stored_as(values: pa.Array, dtype: pa.DataType) -> pa.Array | None:
     """The values in another storage type, if it holds all of them unchanged."""
     try:
         stored = values.cast(dtype)

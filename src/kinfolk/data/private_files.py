@@ -69,7 +69,7 @@ def make_private_folder(path: Path) -> None:
     path.chmod(0o700)
 
 
-def sweep() -> None:
+def remove_leftovers() -> None:
     """Remove what dead processes of this user have left; follows no link, and waits for nobody."""
     if _locks is None:
         return

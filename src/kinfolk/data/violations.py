@@ -18,8 +18,8 @@ from kinfolk.data.tables import Source
 from kinfolk.errors import Problem, private, redacting
 from kinfolk.schema import Attribute, Categorical, Numeric, Schema
 from kinfolk.schema.attributes import shown
+from kinfolk.schema.condition_evaluator import Bools, Column, GroupValues, holds
 from kinfolk.schema.conditions import Ref
-from kinfolk.schema.evaluation import Bools, Column, GroupValues, holds
 from kinfolk.schema.formulas import Formula
 from kinfolk.schema.rules import Rule
 from kinfolk.schema.words import singular

@@ -14,7 +14,7 @@ from kinfolk.data.numbers import group_values
 from kinfolk.data.shapes import numerics
 from kinfolk.evaluate.verdict import Finding, beside
 from kinfolk.schema import Numeric, Schema
-from kinfolk.schema.evaluation import GroupValues, as_numbers, quantities
+from kinfolk.schema.condition_evaluator import GroupValues, as_numbers, quantities
 from kinfolk.schema.names import AttributeNames
 
 Floats = npt.NDArray[np.float64]

@@ -14,7 +14,7 @@ from kinfolk.data.shapes import numerics
 from kinfolk.evaluate.distributions import Shown
 from kinfolk.evaluate.groups import PairTable, Tie
 from kinfolk.evaluate.verdict import Finding, number_words
-from kinfolk.schema.evaluation import quantities
+from kinfolk.schema.condition_evaluator import quantities
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -25,9 +25,9 @@ from kinfolk.data.encode import encode
 from kinfolk.data.encoded import Encoded
 from kinfolk.datasets import load_detroit, load_schema
 from kinfolk.evaluate.metrics import shares
-from kinfolk.experiments.accuracy_page import write_page
-from kinfolk.experiments.records import LABEL, append_row, read_rows
-from kinfolk.experiments.run import fit_seeded, true_errors
+from kinfolk.experiments.accuracy_page import write_accuracy_page
+from kinfolk.experiments.reproducing import fit_seeded, true_errors
+from kinfolk.experiments.run_file import LABEL, append_row, read_rows
 from kinfolk.experiments.simulate import simulate
 from kinfolk.methods.marginals import REPLICATES, Marginals
 from kinfolk.methods.method import Method
@@ -81,7 +81,7 @@ class Data:
 
 
 @dataclass(frozen=True)
-class Run:
+class AccuracyRun:
     """What tells one run from another; `rounds` is 0 where a method has none."""
 
     data: str
@@ -113,7 +113,7 @@ def measure_accuracy(
             continue
         if run.data not in sets:
             sets[run.data] = makers[run.data]()
-        found = perform(run, sets[run.data], components)
+        found = measure_run(run, sets[run.data], components)
         if not path.exists():
             append_row(path, [*vars(run), "found", "label"])
         packed = " ".join(f"{name}={value:.6g}" for name, value in found.items())
@@ -121,15 +121,15 @@ def measure_accuracy(
         done[run] = found
         figures = (f"{name} {value:.5g}" for name, value in found.items())
         print(*vars(run).values(), *figures, flush=True)
-    write_page(output, done)
+    write_accuracy_page(output, done)
 
 
-def _read(path: Path) -> Iterator[tuple[Run, dict[str, float]]]:
+def _read(path: Path) -> Iterator[tuple[AccuracyRun, dict[str, float]]]:
     for row in read_rows(path):
         place = row["data"], row["method"], row["unit"], float(row["epsilon"])
         pairs = (pair.split("=") for pair in row["found"].split())
         found = {name: float(value) for name, value in pairs}
-        yield Run(*place, int(row["rounds"]), int(row["seed"])), found
+        yield AccuracyRun(*place, int(row["rounds"]), int(row["seed"])), found
 
 
 def plain(schema: Schema) -> Schema:
@@ -158,22 +158,26 @@ def simulated() -> Data:
     return Data.of(plain(load_schema("acs")), tables)
 
 
-def runs(names: list[str], seeds: int) -> Iterator[Run]:
+def runs(names: list[str], seeds: int) -> Iterator[AccuracyRun]:
     """Every run on datasets of these names."""
     for seed in range(1, seeds + 1):
         for data in names:
             if data.endswith("derived"):
                 # What it costs to declare a derived attribute: nothing, but for the unit person.
-                yield from (Run(data, "marginals", "person", one, 0, seed) for one in EPSILONS)
+                yield from (
+                    AccuracyRun(data, "marginals", "person", one, 0, seed) for one in EPSILONS
+                )
                 continue
-            yield Run(data, "no noise", "none", math.inf, 0, seed)
+            yield AccuracyRun(data, "no noise", "none", math.inf, 0, seed)
             for epsilon in reversed(EPSILONS):
-                yield from (Run(data, "marginals", unit, epsilon, 0, seed) for unit in UNITS)
+                yield from (
+                    AccuracyRun(data, "marginals", unit, epsilon, 0, seed) for unit in UNITS
+                )
                 for rounds in ROUNDS:
-                    yield Run(data, "paper", "person", epsilon, rounds, seed)
+                    yield AccuracyRun(data, "paper", "person", epsilon, rounds, seed)
 
 
-def perform(run: Run, data: Data, components: int) -> dict[str, float]:
+def measure_run(run: AccuracyRun, data: Data, components: int) -> dict[str, float]:
     """Fit a model, and compare it and a sample with the truth."""
     start = time.perf_counter()
     exact = Counter(data.workload)
@@ -195,7 +199,9 @@ def perform(run: Run, data: Data, components: int) -> dict[str, float]:
     return found
 
 
-def _fitted(run: Run, data: Data, components: int, rng: np.random.Generator) -> tuple[Model, Any]:
+def _fitted(
+    run: AccuracyRun, data: Data, components: int, rng: np.random.Generator
+) -> tuple[Model, Any]:
     """The model of a run, and its replicates if it has some."""
     tried = run.seed <= WITH_INTERVALS and not run.data.endswith("derived")
     method: Method = Marginals() if tried else Marginals(replicates=0)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from kinfolk.chart import Panel, Point, Series, chart_svg
 from kinfolk.experiments.figures import Estimate, markdown_table
-from kinfolk.experiments.records import LABEL
+from kinfolk.experiments.run_file import LABEL
 
 if TYPE_CHECKING:
-    from kinfolk.experiments.accuracy import Run
+    from kinfolk.experiments.accuracy import AccuracyRun
 
 INTRODUCTION = """# Accuracy
 
@@ -52,12 +52,12 @@ before rules were declared for Detroit, and before what relatives have in common
 
 Key = tuple[str, str, float]
 """A method, a unit and an epsilon."""
-Found = dict["Run", dict[str, float]]
+Found = dict["AccuracyRun", dict[str, float]]
 """What the runs on one dataset found, by the name of a measure."""
 WHICH = ("max", "mean")
 
 
-def write_page(folder: Path, done: Mapping[Run, dict[str, float]]) -> None:
+def write_accuracy_page(folder: Path, done: Mapping[AccuracyRun, dict[str, float]]) -> None:
     """A table and a figure of what there is."""
     lines = [INTRODUCTION]
     for data in dict.fromkeys(run.data for run in done):

@@ -14,8 +14,8 @@ from typing import Any
 
 from kinfolk.chart import Panel, Point, Series, chart_svg
 from kinfolk.experiments.grid import VARIANTS, experiment_named
-from kinfolk.experiments.records import LABEL, MEASURES, Records, Result
-from kinfolk.experiments.run import SIMULATED
+from kinfolk.experiments.reproducing import SIMULATED
+from kinfolk.experiments.run_file import LABEL, MEASURES, Result, RunFile
 
 BEST = "best T, chosen with the true errors as the paper does; not private"
 """How the choice of T is labelled, everywhere."""
@@ -110,7 +110,7 @@ def summarise(results: Iterable[Result]) -> list[Cell]:
     ]
 
 
-def write_results(records: Records) -> list[Path]:
+def write_results(records: RunFile) -> list[Path]:
     """Write summary.csv, summary.md and the figures of everything that is in the records."""
     folder, cells = records.folder, summarise(records.results.values())
     if not cells:

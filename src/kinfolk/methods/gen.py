@@ -59,12 +59,12 @@ class HPDGen(HPDLearner):
             workload,
             rounds=rounds,
             layout=layout,
-            parameters=Weights(layout.rows, rng=rng, settings=chosen),
+            parameters=NetworkWeights(layout.rows, rng=rng, settings=chosen),
             settings=chosen,
         )
 
 
-class Weights:
+class NetworkWeights:
     """A network and its noise.
 
     With fixed noise the K rows drawn at first stay, so the model is one mixture in the making. With

@@ -86,14 +86,14 @@ class Independent:
 
     def steps(self, view: PublicView) -> list[Step]:
         """What it will buy: the number of groups, then all that is planned."""
-        return steps_of(view, planned_purchases(view))
+        return steps_of(view, _planned_purchases(view))
 
     def planned_noise(self, view: PublicView, workload: Workload) -> list[float | None]:
         """That of single attributes; of nothing else."""
         asked = view.workload.marginals
         noise = {
             asked[at]: one.sigma(view)
-            for one in planned_purchases(view).values()
+            for one in _planned_purchases(view).values()
             for at in one.marginals
         }
         return [noise.get(one) for one in workload.marginals]
@@ -103,7 +103,7 @@ class Independent:
         return IndependentTraining(curator, rng)
 
 
-def planned_purchases(view: PublicView) -> dict[str, MeasurementGroup]:
+def _planned_purchases(view: PublicView) -> dict[str, MeasurementGroup]:
     """The attributes of groups, those of people, and numbers, for the same budget each; public."""
     rho = view.rho - sum((step.rho for step in first_steps(view)), Fraction(0))
     marginals = view.workload.marginals
@@ -133,7 +133,7 @@ class IndependentTraining:
         """Spend the budget, then learn from what it bought."""
         curator, workload = self._curator, self._curator.workload
         groups = self._groups = buy_groups(curator)
-        planned = planned_purchases(curator.view)
+        planned = _planned_purchases(curator.view)
         cost = affordable(curator, {key: one.rho for key, one in planned.items()})
         found: dict[str, Measurement] = {}
         for done, (key, rho) in enumerate(cost.items(), 1):

@@ -20,7 +20,7 @@ from kinfolk.errors import KinfolkError
 from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.mechanisms import Exponential, Gaussian, Mechanism
-from kinfolk.privacy.paper import charged_workload, shared_sensitivities
+from kinfolk.privacy.paper_accounting import charged_workload, shared_sensitivities
 from kinfolk.privacy.sensitivity import (
     WEIGHT_SCALE,
     Sensitivity,

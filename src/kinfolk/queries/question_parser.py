@@ -20,7 +20,7 @@ import re
 
 from kinfolk.errors import KinfolkError
 from kinfolk.queries.questions import Codes, Question, size_attribute
-from kinfolk.queries.values import NUMBER, compare, read_value
+from kinfolk.queries.values import NUMBER, codes_compared, read_value
 from kinfolk.schema import Attribute, Level, Schema
 from kinfolk.schema.attributes import shown
 from kinfolk.schema.findings import did_you_mean
@@ -199,7 +199,7 @@ class _Reader:
             if number is None:
                 raise KinfolkError(f"{name} {order[1]} needs a number after it.")
             self.at = number.end()
-            choice = [compare(name, attribute, order[1], number[0])]
+            choice = [codes_compared(name, attribute, order[1], number[0])]
         else:
             choice = [(code,) for code in range(attribute.size)]
         key = self.of_relative and self.names.is_individual(position), position

@@ -30,7 +30,7 @@ from kinfolk.data.encode import (
     people_columns,
 )
 from kinfolk.data.encoded import Encoded
-from kinfolk.data.private_files import private_folder, sweep
+from kinfolk.data.private_files import private_folder, remove_leftovers
 from kinfolk.data.tables import Stream, TableFile, UnreadableError, open_file
 from kinfolk.errors import DataError, KinfolkError, Problem
 from kinfolk.queries.counting import Counter
@@ -95,7 +95,7 @@ def count_files(
     counter = Counter(workload, weights=weights)
     with ExitStack() as stack:
         streams = _open(schema, tables, stack)
-        sweep()
+        remove_leftovers()
 
         def folder() -> Path:
             return stack.enter_context(private_folder())

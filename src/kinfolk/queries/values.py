@@ -56,10 +56,10 @@ def read_value(name: str, attribute: Attribute, text: str, start: int) -> tuple[
     return best
 
 
-def compare(name: str, attribute: Attribute, operator: str, text: str) -> Codes:
+def codes_compared(name: str, attribute: Attribute, operator: str, text: str) -> Codes:
     """The categories whose numbers are all below or above a number.
 
-    >>> compare("age", Numeric(bins=[0, 18, 65, 120], integer=True), ">=", "18")
+    >>> codes_compared("age", Numeric(bins=[0, 18, 65, 120], integer=True), ">=", "18")
     (1, 2)
     """
     if not _numeric(attribute):

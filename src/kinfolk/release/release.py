@@ -23,7 +23,7 @@ from kinfolk.models.records import Records
 from kinfolk.notebook import show
 from kinfolk.privacy.certificate import NOT_PRIVATE, certificate_rows
 from kinfolk.release.archive import file_digest
-from kinfolk.release.tables import Written, write_sample
+from kinfolk.release.sample_files import Written, write_sample
 from kinfolk.schema import Schema
 
 if TYPE_CHECKING:

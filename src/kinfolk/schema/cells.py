@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kinfolk.schema.attributes import Attribute, Categorical, Numeric
-from kinfolk.schema.conditions import Condition, Linear, Listed, Ref, atoms, attribute_of, refs
-from kinfolk.schema.evaluation import (
+from kinfolk.schema.condition_evaluator import (
     COMPARE,
     Bools,
     Column,
@@ -27,6 +26,7 @@ from kinfolk.schema.evaluation import (
     holds,
     quantities,
 )
+from kinfolk.schema.conditions import Condition, Linear, Listed, Ref, atoms, attribute_of, refs
 
 if TYPE_CHECKING:
     from kinfolk.schema.schema import Schema

@@ -23,17 +23,7 @@ import numpy as np
 from kinfolk.errors import Problem, SchemaError
 from kinfolk.schema.attributes import Attribute, Categorical, Numeric, Value, shown
 from kinfolk.schema.cells import Cells, cells_of
-from kinfolk.schema.conditions import (
-    Condition,
-    Nobody,
-    Ref,
-    atoms,
-    attribute_of,
-    has_numbers,
-    refs,
-    whose,
-)
-from kinfolk.schema.evaluation import (
+from kinfolk.schema.condition_evaluator import (
     Column,
     Floats,
     GroupValues,
@@ -43,6 +33,16 @@ from kinfolk.schema.evaluation import (
     member_rows,
     person_rows,
     quantities,
+)
+from kinfolk.schema.conditions import (
+    Condition,
+    Nobody,
+    Ref,
+    atoms,
+    attribute_of,
+    has_numbers,
+    refs,
+    whose,
 )
 from kinfolk.schema.findings import did_you_mean
 from kinfolk.schema.language import Reader

@@ -51,8 +51,8 @@ from kinfolk.schema.spelling import (
     QUOTED,
     Meaning,
     begins,
-    exact,
     find_value,
+    fraction_of,
     known_values,
     spelling,
 )
@@ -280,7 +280,7 @@ class Reader(Cursor):
             if isinstance(attribute, Numeric):
                 return Range(low=float(low), high=float(high))
             listed = enumerate(attribute.values)
-            codes = frozenset(code for code, value in listed if low <= exact(value) <= high)
+            codes = frozenset(code for code, value in listed if low <= fraction_of(value) <= high)
             if not codes:
                 what = f"{whose(ref)} has no value from {float(low):g} to {float(high):g}."
                 self.fail(what, known_values(attribute))

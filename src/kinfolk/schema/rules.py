@@ -16,6 +16,15 @@ import numpy as np
 from kinfolk.errors import SchemaError
 from kinfolk.schema.attributes import shown
 from kinfolk.schema.cells import Cells, cells_of
+from kinfolk.schema.condition_evaluator import (
+    Bools,
+    GroupValues,
+    Rows,
+    group_rows,
+    holds,
+    member_rows,
+    person_rows,
+)
 from kinfolk.schema.conditions import (
     Condition,
     Nobody,
@@ -24,15 +33,6 @@ from kinfolk.schema.conditions import (
     attribute_of,
     refs,
     whose,
-)
-from kinfolk.schema.evaluation import (
-    Bools,
-    GroupValues,
-    Rows,
-    group_rows,
-    holds,
-    member_rows,
-    person_rows,
 )
 from kinfolk.schema.findings import Findings
 from kinfolk.schema.language import Reader

@@ -416,9 +416,9 @@ class Schema:
 
     def to_yaml(self, path: str | Path | None = None) -> str:
         """Write the schema as YAML, to a file where one is named, and return the text."""
-        from kinfolk.schema.writing import schema_text
+        from kinfolk.schema.writing import schema_as_yaml
 
-        text = schema_text(self)
+        text = schema_as_yaml(self)
         if path is not None:
             Path(path).write_text(text, encoding="utf-8")
         return text

@@ -46,7 +46,7 @@ def find_value(schema: Schema, ref: Ref, text: str, at: int) -> tuple[Meaning, i
         found = Fraction(re.sub(r"\s", "", number[0]))
         if isinstance(attribute, Numeric):
             return float(found), number.end()
-        codes = [code for code, value in enumerate(attribute.values) if exact(value) == found]
+        codes = [code for code, value in enumerate(attribute.values) if fraction_of(value) == found]
         best = (frozenset(codes), number.end()) if codes else best
     return best
 
@@ -80,7 +80,7 @@ def begins(text: str, word: str) -> bool:
     return text.startswith(word) and not (word[-1].isalnum() and (after.isalnum() or after == "_"))
 
 
-def exact(value: object) -> Fraction:
+def fraction_of(value: object) -> Fraction:
     """A number as it is written; 0 for what is none."""
     return Fraction(str(value)) if kind_of(value) == "number" else Fraction(0)
 

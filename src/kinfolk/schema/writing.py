@@ -9,7 +9,7 @@ from kinfolk.schema.schema import Level, Schema
 from kinfolk.schema.yaml_text import scalar_text
 
 
-def schema_text(schema: Schema) -> str:
+def schema_as_yaml(schema: Schema) -> str:
     """Write a schema as YAML that reads back to an equal schema."""
     lines: list[str] = []
     if schema.group is not None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from kinfolk.data.draft.hints import RoleGuess, find_computed, guess_roles, has_role_name
-from kinfolk.data.draft.infer_attribute import judge
+from kinfolk.data.draft.infer_attribute import infer_attribute
 from kinfolk.data.draft.links import (
     Ids,
     find_ids,
@@ -22,10 +22,10 @@ from kinfolk.data.draft.links import (
     names_group,
     repeats_group_column,
 )
-from kinfolk.data.draft.page import TableDraft, shown, write_page
+from kinfolk.data.draft.page import TableDraft, commented, write_page
 from kinfolk.data.draft.profile import LeftOut, Opened, Profile, open_table, profile, safe_name
-from kinfolk.data.draft.rules import Rules, sensible, suggest_rules
-from kinfolk.data.draft.sdv import Kinds, Metadata, read_metadata
+from kinfolk.data.draft.sdv_metadata import Kinds, Metadata, read_metadata
+from kinfolk.data.draft.suggest_rules import Rules, sensible, suggest_rules
 from kinfolk.data.tables import TableLike
 from kinfolk.errors import KinfolkError
 from kinfolk.schema import Attribute, Schema
@@ -160,7 +160,9 @@ class _Drafter:
                 judged[name] = found
             else:
                 known = None if told == "unknown" else told
-                judged[name] = self._structure(found, people=people) or judge(found, told=known)
+                judged[name] = self._structure(found, people=people) or infer_attribute(
+                    found, told=known
+                )
         return judged
 
     def _structure(self, column: Profile, *, people: bool) -> LeftOut | None:
@@ -200,13 +202,13 @@ class _Drafter:
         ]
         how = "guessed" if self.ids.guessed else "as given"
         notes.append(
-            f"Ids ({how}): {shown(self.ids.key)} in {self.homes.name}, {shown(self.ids.link)} in "
-            f"{self.people.name}."
+            f"Ids ({how}): {commented(self.ids.key)} in {self.homes.name}, "
+            f"{commented(self.ids.link)} in {self.people.name}."
         )
         for opened, table in ((self.homes, homes), (self.people, people)):
             out = table.left_out
             more = f" and {len(out) - 8} more" if len(out) > 8 else ""
-            names = ", ".join(shown(name) for name in list(out)[:8])
+            names = ", ".join(commented(name) for name in list(out)[:8])
             left = f"; left out, with the reason in the file: {names}{more}" if out else ""
             notes.append(f"{opened.name}: {_count(len(table.attributes), 'attribute')}{left}.")
         notes += self._suggestions(homes, roles, rules)
@@ -216,11 +218,11 @@ class _Drafter:
         notes = []
         if roles is not None:
             notes.append(
-                f"{shown(roles.column)} looks like it says who somebody is in the group; the file "
-                "suggests roles in comments."
+                f"{commented(roles.column)} looks like it says who somebody is in the group; the "
+                "file suggests roles in comments."
             )
         if homes.computed:
-            names = ", ".join(shown(name) for name in homes.computed)
+            names = ", ".join(commented(name) for name in homes.computed)
             notes.append(f"Look computed from the members: {names}. If so, add `derived: true`.")
         number = len(rules.plain) + len(rules.of_roles)
         if number:
@@ -248,7 +250,7 @@ class _Drafter:
         for opened, kinds in self._told():
             gone = [name for name in kinds if name not in opened.order]
             if gone:
-                names = ", ".join(shown(name) for name in gone)
+                names = ", ".join(commented(name) for name in gone)
                 notes.append(f"The metadata names columns that {opened.name} lacks: {names}.")
         return notes
 
@@ -303,7 +305,7 @@ def _with(
 
 
 def _nothing_left(name: str, draft: TableDraft) -> str:
-    reasons = "; ".join(f"{shown(n)}: {out.why}" for n, out in list(draft.left_out.items())[:5])
+    reasons = "; ".join(f"{commented(n)}: {out.why}" for n, out in list(draft.left_out.items())[:5])
     what = f"no column can be an attribute ({reasons})" if reasons else "it has only the id"
     return (
         f"{name}: {what}. A schema needs at least one column of the individuals; add or mend one."

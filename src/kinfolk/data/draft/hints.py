@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk.data.draft.links import Groups
+from kinfolk.data.draft.links import Membership
 from kinfolk.data.draft.profile import Profile
 from kinfolk.data.draft.rounding import Floats, Ints
 from kinfolk.schema import Role, Value
@@ -77,7 +77,7 @@ def has_role_name(name: str) -> bool:
     return re.sub(r"[^a-z]", "", name.lower()) in NAMES
 
 
-def guess_roles(profiles: Mapping[str, Profile], groups: Groups) -> RoleGuess | None:
+def guess_roles(profiles: Mapping[str, Profile], groups: Membership) -> RoleGuess | None:
     """Look for a column of roles; nothing is decided by it."""
     for profile in profiles.values():
         if has_role_name(profile.name) and 1 < len(profile.tally) <= 64 and not profile.blanks:
@@ -85,7 +85,7 @@ def guess_roles(profiles: Mapping[str, Profile], groups: Groups) -> RoleGuess | 
     return None
 
 
-def _guess(profile: Profile, groups: Groups) -> RoleGuess:
+def _guess(profile: Profile, groups: Membership) -> RoleGuess:
     roles: dict[str, Role] = {}
     heads: Ints | None = None
     for codes in _readings(profile):
@@ -172,7 +172,7 @@ class Recipe:
     test: Test | None
     """Which members are counted; None takes the head's value instead."""
 
-    def cook(self, column: Floats, groups: Groups, lead: Ints) -> Floats:
+    def cook(self, column: Floats, groups: Membership, lead: Ints) -> Floats:
         """(groups,) column: (people,); lead: (groups,) the head's row, -1 where there is none."""
         if self.test is not None:
             held = groups.group_of[self.test(column)]
@@ -185,7 +185,7 @@ class Recipe:
 def find_computed(
     homes: Mapping[str, Profile],
     people: Mapping[str, Profile],
-    groups: Groups,
+    groups: Membership,
     heads: Ints | None,
 ) -> dict[str, Computed]:
     """Say for group columns what they look computed from; a suggestion, not a proof."""
@@ -238,7 +238,7 @@ def _by_age(profile: Profile) -> Iterator[Recipe]:
             yield Recipe(f"{text} of at least {age}", f"count({named} >= {age})", profile, older)
 
 
-def _nearly(column: Floats, recipes: list[Recipe], groups: Groups, lead: Ints) -> str | None:
+def _nearly(column: Floats, recipes: list[Recipe], groups: Membership, lead: Ints) -> str | None:
     """A count by age that agrees with the column far better than its commonest value does."""
     if np.nanmax(column) > groups.sizes.max():
         return None

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from kinfolk.data.columns import encode_column
-from kinfolk.data.draft.amounts import draft_amount
+from kinfolk.data.draft.infer_amount import draft_amount
 from kinfolk.data.draft.profile import LARGEST, LeftOut, Profile, is_clean, is_number
 from kinfolk.data.draft.rounding import Floats
 from kinfolk.errors import SchemaError
@@ -35,7 +35,7 @@ _WEIGHT = re.compile(
 )
 
 
-def judge(profile: Profile, *, told: str | None = None) -> Attribute | LeftOut:
+def infer_attribute(profile: Profile, *, told: str | None = None) -> Attribute | LeftOut:
     """Draft an attribute; `told` is what metadata says: 'categorical' or 'numerical'."""
     if len(profile.tally) == 1 and not profile.blanks:
         return LeftOut("it has the same value in every row")

@@ -28,7 +28,7 @@ _RUNNING = re.compile(
 
 
 @dataclass(frozen=True, eq=False)
-class Groups:
+class Membership:
     """Who belongs to which group."""
 
     group_of: Ints
@@ -54,7 +54,7 @@ class Groups:
         return first
 
 
-def is_size(profile: Profile, groups: Groups, *, people: bool) -> LeftOut | None:
+def is_size(profile: Profile, groups: Membership, *, people: bool) -> LeftOut | None:
     """A column that says how many members the group has."""
     sizes = groups.sizes[groups.group_of] if people else groups.sizes
     enough = groups.count >= SMALL_TABLE or _SIZE.fullmatch(profile.name)
@@ -67,7 +67,7 @@ def is_size(profile: Profile, groups: Groups, *, people: bool) -> LeftOut | None
     return LeftOut(why + more)
 
 
-def is_running_number(profile: Profile, groups: Groups) -> LeftOut | None:
+def is_running_number(profile: Profile, groups: Membership) -> LeftOut | None:
     """A column that numbers the members of every group 1, 2, 3 or 0, 1, 2."""
     named = _RUNNING.fullmatch(profile.name)
     if not profile.whole or profile.blanks or (groups.count < SMALL_TABLE and not named):
@@ -84,7 +84,7 @@ def is_running_number(profile: Profile, groups: Groups) -> LeftOut | None:
 
 
 def repeats_group_column(
-    profile: Profile, same_name: Profile | None, groups: Groups, table: str
+    profile: Profile, same_name: Profile | None, groups: Membership, table: str
 ) -> LeftOut | None:
     """A column of the individuals that says nothing the group's does not say."""
     if same_name is None or same_name.kind != profile.kind or groups.count < SMALL_TABLE:
@@ -99,7 +99,7 @@ def repeats_group_column(
     return LeftOut(f"it repeats {table}.{profile.name} for every member") if equal else None
 
 
-def names_group(profile: Profile, groups: Groups) -> LeftOut | None:
+def names_group(profile: Profile, groups: Membership) -> LeftOut | None:
     """A second id of the group: one value for all members, another one in every other group."""
     if profile.blanks or profile.kind == "true/false" or groups.count < 4 * SMALL_TABLE:
         return None
@@ -134,7 +134,7 @@ class Ids:
     """The group's id in the individual table."""
     guessed: bool
     """Whether either was guessed from the data."""
-    groups: Groups
+    groups: Membership
 
 
 def find_ids(homes: Opened, people: Opened, *, key: str | None, link: str | None) -> Ids:
@@ -155,12 +155,12 @@ def find_ids(homes: Opened, people: Opened, *, key: str | None, link: str | None
     return Ids(key=key, link=link, guessed=guessed, groups=_linked(homes, people, key, link))
 
 
-def _linked(homes: Opened, people: Opened, key: str, link: str) -> Groups:
+def _linked(homes: Opened, people: Opened, key: str, link: str) -> Membership:
     links, problems = _try(homes, people, key, link)
     if links is None or links.ids is None or len(links.ids.unique()) < links.groups:
         heading = f"{people.name} and {homes.name} do not link by {link} and {key}"
         raise DataError(heading, problems)
-    return Groups(links.group_of, links.groups)
+    return Membership(links.group_of, links.groups)
 
 
 def _try(

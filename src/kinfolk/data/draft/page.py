@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from kinfolk.data.draft.hints import Computed, RoleGuess
 from kinfolk.data.draft.profile import LeftOut, is_clean
-from kinfolk.data.draft.rules import NO_RULES, Rules
+from kinfolk.data.draft.suggest_rules import NO_RULES, Rules
 from kinfolk.schema import Attribute
 from kinfolk.schema.writing import attribute_text, list_text
 from kinfolk.schema.yaml_text import scalar_text
@@ -93,7 +93,7 @@ def write_page(
     return "\n".join(lines) + "\n"
 
 
-def shown(name: str) -> str:
+def commented(name: str) -> str:
     """A column's name in a comment, whatever it holds."""
     return scalar_text(name) if is_clean(name) and name else ascii(name)
 
@@ -103,7 +103,7 @@ def _attribute_lines(draft: TableDraft) -> list[str]:
     for name, column in draft.columns.items():
         if isinstance(column, LeftOut):
             why = column.why if is_clean(column.why) else ascii(column.why)[1:-1]
-            lines.append(f"    # {shown(name)}: left out: {why}.")
+            lines.append(f"    # {commented(name)}: left out: {why}.")
             continue
         if name in draft.computed:
             lines.append(

@@ -16,7 +16,7 @@ FINEST = 1e-9
 """Edges are multiples of at least this share of the largest number."""
 
 
-class Step(NamedTuple):
+class RoundStep(NamedTuple):
     """A round distance: mantissa (1, 2 or 5) times ten to the exponent."""
 
     mantissa: int
@@ -30,7 +30,7 @@ class Step(NamedTuple):
     def times(self, count: int) -> int | float:
         """A multiple of the step, without the dust of binary fractions.
 
-        >>> Step(1, -1).times(3), Step(5, 3).times(-2)
+        >>> RoundStep(1, -1).times(3), RoundStep(5, 3).times(-2)
         (0.3, -10000)
         """
         if self.exponent >= 0:
@@ -39,22 +39,22 @@ class Step(NamedTuple):
         return int(number) if number.is_integer() else number
 
 
-def step_below(gap: float) -> Step:
+def step_below(gap: float) -> RoundStep:
     """The largest round distance that is at most `gap`.
 
-    >>> step_below(7), step_below(0.3), step_below(20)
-    (Step(mantissa=5, exponent=0), Step(mantissa=2, exponent=-1), Step(mantissa=2, exponent=1))
+    >>> step_below(7), step_below(0.3)
+    (RoundStep(mantissa=5, exponent=0), RoundStep(mantissa=2, exponent=-1))
     """
     exponent = math.floor(math.log10(gap))
     # The logarithm may land a hair on the wrong side of a power of ten.
-    candidates = [Step(m, e) for e in range(exponent - 1, exponent + 2) for m in (1, 2, 5)]
+    candidates = [RoundStep(m, e) for e in range(exponent - 1, exponent + 2) for m in (1, 2, 5)]
     return max((step for step in candidates if step.size <= gap), key=lambda step: step.size)
 
 
-def step_above(gap: float) -> Step:
+def step_above(gap: float) -> RoundStep:
     """The smallest round distance that is at least `gap`."""
     step = step_below(gap)
     if step.size >= gap:
         return step
-    following = {1: Step(2, step.exponent), 2: Step(5, step.exponent)}
-    return following.get(step.mantissa, Step(1, step.exponent + 1))
+    following = {1: RoundStep(2, step.exponent), 2: RoundStep(5, step.exponent)}
+    return following.get(step.mantissa, RoundStep(1, step.exponent + 1))

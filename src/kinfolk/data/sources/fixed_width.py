@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kinfolk.data.sources.records import BLANK, Codes, readable
+from kinfolk.data.sources.survey import BLANK, Codes, readable
 from kinfolk.errors import KinfolkError
 
 RECTYPE = "RECTYPE"

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kinfolk.data.sources.fixed_width import RECTYPE, read_codebook, read_fixed_width
-from kinfolk.data.sources.records import (
+from kinfolk.data.sources.survey import (
     BLANK,
     Codes,
-    Records,
     SourceTables,
+    SurveyRows,
     Units,
     link,
     listed,
@@ -170,13 +170,13 @@ def _units(name: str, levels: Mapping[str, Level]) -> tuple[Units, list[str]]:
         order = np.argsort(first)
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
-        persons = Records(name=name, ids=pa.array(keys), columns=level)
+        persons = SurveyRows(name=name, ids=pa.array(keys), columns=level)
         home = rank[inverse].astype(np.int64)
         return Units(households=persons.take(first[order]), persons=persons, home=home), notes
     keys, notes = _keys(levels["H"], levels["P"])
     person_keys, _ = _keys(levels["P"], levels["H"])
-    households = Records(name=name, ids=pa.array(keys), columns=levels["H"])
-    persons = Records(name=name, ids=pa.array(person_keys), columns=levels["P"])
+    households = SurveyRows(name=name, ids=pa.array(keys), columns=levels["H"])
+    persons = SurveyRows(name=name, ids=pa.array(person_keys), columns=levels["P"])
     home = link(households.ids, persons.ids, names=(name, name), key="SERIAL")
     return Units(households=households, persons=persons, home=home), notes
 

@@ -10,11 +10,11 @@ import numpy as np
 from kinfolk.data.sources import pums_codes as pums
 from kinfolk.data.sources.ipums import refuse_quarters
 from kinfolk.data.sources.pums_codes import NY_2010, county_of_puma, refuse_other_years
-from kinfolk.data.sources.records import (
+from kinfolk.data.sources.survey import (
     BLANK,
     Codes,
-    Records,
     SourceTables,
+    SurveyRows,
     Units,
     link,
     listed,
@@ -92,7 +92,7 @@ def _person_needs(schema: Schema) -> Needs:
     return needs
 
 
-def _read(path: Path, letter: str, needs: Needs, target: str) -> Records:
+def _read(path: Path, letter: str, needs: Needs, target: str) -> SurveyRows:
     """Read one of the two files; whatever it lacks is named in one message."""
     wanted = {SERIALNO, "SPORDER", *(name for names in needs for name in names)}
     columns = read_csv_columns(path, wanted, prefer=f"psam_{letter}")
@@ -122,10 +122,10 @@ def _read(path: Path, letter: str, needs: Needs, target: str) -> Records:
         raise KinfolkError(f"{path.name}: SERIALNO is blank on {ids.null_count:,} rows. Mend it.")
     if not len(ids):
         raise KinfolkError(f"{path.name}: the file has no rows. Download it again.")
-    return Records(name=path.name, ids=ids, columns=codes)
+    return SurveyRows(name=path.name, ids=ids, columns=codes)
 
 
-def _either(records: Records, names: tuple[str, ...]) -> str:
+def _either(records: SurveyRows, names: tuple[str, ...]) -> str:
     return next(name for name in names if name in records.columns)
 
 
@@ -183,7 +183,7 @@ def _as_ipums(units: Units, schema: Schema, counties: dict[int, int] | None) -> 
     return Units(households=homes.replaced(group), persons=people.replaced(person), home=units.home)
 
 
-def _race(people: Records, problems: list[Problem]) -> Codes:
+def _race(people: SurveyRows, problems: list[Problem]) -> Codes:
     broad, detailed = people.columns["RAC1P"], people.columns["RAC2P"]
     race = people.translate("RAC1P", pums.RACE, problems)
     asian = broad == pums.ASIAN
@@ -193,7 +193,7 @@ def _race(people: Records, problems: list[Problem]) -> Codes:
     return race
 
 
-def _subfamily(people: Records, home: Codes, problems: list[Problem]) -> Codes:
+def _subfamily(people: SurveyRows, home: Codes, problems: list[Problem]) -> Codes:
     """The first of a couple in the subfamily is its reference person, the second the spouse."""
     relation = people.translate("SFR", pums.SUBFAMILY, problems)
     couple = np.flatnonzero(np.isin(people.columns["SFR"], pums.COUPLE))
@@ -218,7 +218,7 @@ def _generations(units: Units, relate: Codes) -> Codes:
     return count
 
 
-def _county(homes: Records, counties: dict[int, int] | None) -> Codes:
+def _county(homes: SurveyRows, counties: dict[int, int] | None) -> Codes:
     if not counties:
         return np.zeros(len(homes.ids), dtype=np.int64)
     here = [counties.get(puma, 0) for puma in homes.columns["PUMA"].tolist()]
@@ -226,7 +226,7 @@ def _county(homes: Records, counties: dict[int, int] | None) -> Codes:
     return np.where(inside, np.array(here, np.int64), 0)
 
 
-def _notes(schema: Schema, homes: Records, counties: dict[int, int] | None) -> list[str]:
+def _notes(schema: Schema, homes: SurveyRows, counties: dict[int, int] | None) -> list[str]:
     """What the user should know about a table that came from PUMS."""
     wanted = schema.group.attributes if schema.group else {}
     notes = ["METRO: PUMS does not tell it; every household gets 0, metropolitan status unclear."]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from kinfolk.data.sources.records import BLANK, listed, read_csv_columns, to_codes
+from kinfolk.data.sources.survey import BLANK, listed, read_csv_columns, to_codes
 from kinfolk.errors import KinfolkError
 
 Table = Mapping[int, int]

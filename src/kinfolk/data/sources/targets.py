@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
-from kinfolk.data.sources.records import Codes, Records, SourceTables, Units
+from kinfolk.data.sources.survey import Codes, SourceTables, SurveyRows, Units
 from kinfolk.datasets import load_schema
 from kinfolk.errors import DataError, KinfolkError, Problem
 from kinfolk.schema import Attribute, Categorical, Schema
@@ -76,7 +76,7 @@ def table_for(target: str, name: str, attribute: Attribute) -> Mapping[int, int]
     return own | dict(BEYOND.get(name, {}))
 
 
-def known_counties(households: Records, schema: Schema) -> tuple[Records, list[str]]:
+def known_counties(households: SurveyRows, schema: Schema) -> tuple[SurveyRows, list[str]]:
     """Counties the schema does not list become 0, not identified; a note says how many did.
 
     County codes repeat from state to state, so those of other states count as not identified.
@@ -107,7 +107,7 @@ def to_target(units: Units, schema: Schema, *, target: str, notes: list[str]) ->
     persons = units.persons
     problems: list[Problem] = []
 
-    def columns(records: Records, attributes: Mapping[str, Attribute]) -> dict[str, Codes]:
+    def columns(records: SurveyRows, attributes: Mapping[str, Attribute]) -> dict[str, Codes]:
         return {
             name: records.translate(name, table_for(target, name, attribute), problems)
             for name, attribute in attributes.items()

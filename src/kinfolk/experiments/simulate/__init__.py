@@ -4,6 +4,11 @@ It stands in for data that is confidential or licensed. The parameters are round
 down in these files; they look like published tables and were fitted to nothing.
 """
 
-from kinfolk.experiments.simulate.tables import NAMES, simulate, simulate_tables, write_simulation
+from kinfolk.experiments.simulate.simulator import (
+    NAMES,
+    simulate,
+    simulate_tables,
+    write_simulation,
+)
 
 __all__ = ["NAMES", "simulate", "simulate_tables", "write_simulation"]

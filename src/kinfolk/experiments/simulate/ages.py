@@ -14,9 +14,9 @@ from kinfolk.experiments.simulate.draw import (
     Bools,
     Floats,
     Ints,
+    Shares,
     coin,
     normal,
-    shares,
     years_above,
 )
 from kinfolk.experiments.simulate.families import FEMALE, Block, Kind, Role
@@ -46,7 +46,7 @@ CHILD_AGE = Bands(
 CHILD_ROW = np.array([0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 3, 0, 0])
 GRANDCHILD_AGE = Bands((0, 1, 3, 6, 10, 14, 18, 22), (12, 20, 23, 19, 14, 9, 3))
 # Years from one child to the next; 0 is twins.
-GAP = shares(range(9), (2, 13, 30, 25, 13, 8, 5, 3, 1))
+GAP = Shares.of(range(9), (2, 13, 30, 25, 13, 8, 5, 3, 1))
 
 OLDEST, OLDEST_ELDER = 95, 97
 YOUNGEST_ADULT, YOUNGEST_PARENT, OLDEST_MOTHER = 18, 16, 46

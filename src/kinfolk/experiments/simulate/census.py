@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from kinfolk.experiments.simulate import ages, families, people
-from kinfolk.experiments.simulate.draw import Floats, Ints, Sample, coin, curve, logistic, shares
+from kinfolk.experiments.simulate.draw import Floats, Ints, Shares, Simulated, coin, curve, logistic
 from kinfolk.experiments.simulate.families import GENERATION, OUTSIDE, Block, Kind, Role
 
 BLOCK = 8192
@@ -56,8 +56,8 @@ PLACES = (
 )
 _EVERY = [(region, metro, *one) for region, metro, several in PLACES for one in several]
 _REGION, _METROS, _COUNTY, _WEIGHT = zip(*_EVERY, strict=True)
-_PLACE = shares(range(len(_EVERY)), _WEIGHT)
-_METRO = shares(range(5), *_METROS)
+_PLACE = Shares.of(range(len(_EVERY)), _WEIGHT)
+_METRO = Shares.of(range(5), *_METROS)
 
 NO_TENURE, OWNED, RENTED = range(3)
 NO_ACREAGE, BELOW_TEN_ACRES, TEN_ACRES = range(3)
@@ -77,7 +77,7 @@ AN_ACRE = np.array([0.004, 0.12, 0.36, 0.50])
 TEN_OF_THOSE = np.array([0.02, 0.05, 0.14, 0.30])
 CENTRAL_CITY_LAND = 0.03
 """How much rarer an acre is inside a central city."""
-SALES = shares(
+SALES = Shares.of(
     range(NO_SALES, 7),
     (955, 22, 9, 5, 4, 5),  # an acre to ten
     (740, 70, 40, 35, 35, 80),  # ten acres or more
@@ -90,7 +90,7 @@ STUDIO = np.array([0.07, 0.03, 0.02, 0.015])
 
 # Year built, by Region: BUILTYR2 1 to 7 and 9 (2000 to 2004) by period, 10 to 24 by single year.
 BUILT_YEARLY = (7, 7, 6, 5, 4, 3, 2.5, 3, 3.5, 4, 4.5, 5, 5, 4.5, 2.5)
-BUILT = shares(
+BUILT = Shares.of(
     (1, 2, 3, 4, 5, 6, 7, 9, *range(10, 25)),
     (440, 105, 125, 120, 65, 45, 30, 25, *BUILT_YEARLY),  # big city
     (200, 80, 250, 165, 105, 75, 65, 30, *(0.7 * year for year in BUILT_YEARLY)),  # suburb
@@ -99,7 +99,7 @@ BUILT = shares(
 )
 
 
-def draw_population(rng: np.random.Generator, households: int) -> Sample:
+def draw_population(rng: np.random.Generator, households: int) -> Simulated:
     """Whole households with the attributes of `acs`, and RELATE besides."""
     county, metro, region = choose_places(rng, households)
     head_origin = people.ORIGIN.draw(rng, region)
@@ -121,7 +121,7 @@ def draw_population(rng: np.random.Generator, households: int) -> Sample:
     empstat, looking = people.draw_work(block, age, sex, level, school)
     housing = describe_dwellings(block, metro, age, level, citizen, empstat)
     generations = _count_generations(block)
-    return Sample(
+    return Simulated(
         groups={"METRO": metro, "COUNTYFIP": county, **housing, "MULTGEN": generations},
         members={
             "RELATE": _relate(block),
@@ -213,12 +213,12 @@ def _relate(block: Block) -> Ints:
     return relate
 
 
-def draw_acs(rng: np.random.Generator) -> Sample:
+def draw_acs(rng: np.random.Generator) -> Simulated:
     """A block of `acs`: every household, with all attributes."""
     return draw_population(rng, BLOCK).pick(GROUP_COLUMNS, MEMBER_COLUMNS)
 
 
-def draw_reduced(rng: np.random.Generator) -> Sample:
+def draw_reduced(rng: np.random.Generator) -> Simulated:
     """A block of `acs-red`: households of up to three people, categories merged."""
     everyone = draw_population(rng, BLOCK)
     employed = everyone.members["EMPSTAT"] == people.EMPLOYED
@@ -229,7 +229,7 @@ def draw_reduced(rng: np.random.Generator) -> Sample:
     return everyone.keep(everyone.sizes <= 3).pick(groups, members)
 
 
-def draw_related(rng: np.random.Generator) -> Sample:
+def draw_related(rng: np.random.Generator) -> Simulated:
     """A block of `acs-rel`: heads, spouses and up to four children; everyone else is left out.
 
     People in group quarters head no household and so are left out with their records. Attributes

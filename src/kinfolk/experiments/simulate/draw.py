@@ -26,6 +26,19 @@ class Shares:
     cumulative: Floats
     """Running totals of each row's probabilities: (rows, columns)."""
 
+    @classmethod
+    def of(cls, outcomes: Sequence[int], *weights: Sequence[float]) -> Shares:
+        """Distributions over `outcomes`, one for each sequence of weights (in any unit).
+
+        >>> Shares.of([3, 5], [1, 1], [0, 2]).draw(np.random.default_rng(0), np.array([1, 1]))
+        array([5, 5])
+        """
+        table = np.asarray(weights, dtype=np.float64)
+        cumulative = np.cumsum(table, axis=1) / table.sum(axis=1, keepdims=True)
+        # Rounding must never leave a gap above the last outcome that can occur.
+        cumulative[cumulative > 1 - 1e-12] = 1.0
+        return cls(np.asarray(outcomes, dtype=np.int64), cumulative)
+
     def draw(self, rng: np.random.Generator, rows: Ints) -> Ints:
         """One outcome per entry of `rows`, each from the row it names: the shape of `rows`."""
         return self.at(rng.random(rows.shape), rows)
@@ -40,19 +53,6 @@ class Shares:
         return drawn
 
 
-def shares(outcomes: Sequence[int], *weights: Sequence[float]) -> Shares:
-    """Distributions over `outcomes`, one for each sequence of weights (in any unit).
-
-    >>> shares([3, 5], [1, 1], [0, 2]).draw(np.random.default_rng(0), np.array([1, 1])).tolist()
-    [5, 5]
-    """
-    table = np.asarray(weights, dtype=np.float64)
-    cumulative = np.cumsum(table, axis=1) / table.sum(axis=1, keepdims=True)
-    # Rounding must never leave a gap above the last outcome that can occur.
-    cumulative[cumulative > 1 - 1e-12] = 1.0
-    return Shares(np.asarray(outcomes, dtype=np.int64), cumulative)
-
-
 class Bands:
     """Whole numbers drawn evenly inside bands [edges[i], edges[i + 1]), with weights for each row.
 
@@ -62,7 +62,7 @@ class Bands:
 
     def __init__(self, edges: Sequence[int], *weights: Sequence[float]) -> None:
         self._edges = np.asarray(edges, dtype=np.int64)
-        self._band = shares(range(len(edges) - 1), *weights)
+        self._band = Shares.of(range(len(edges) - 1), *weights)
 
     def draw(self, rng: np.random.Generator, rows: Ints) -> Ints:
         """One whole number per entry of `rows`, each from the row it names."""
@@ -112,7 +112,7 @@ def years_above(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sample:
+class Simulated:
     """Some groups in order, and their members in the same order, without ids."""
 
     groups: dict[str, Ints]
@@ -125,31 +125,31 @@ class Sample:
     def __len__(self) -> int:
         return len(self.sizes)
 
-    def cut(self, start: int, stop: int) -> Sample:
+    def cut(self, start: int, stop: int) -> Simulated:
         """The groups from one place to another, with all their members."""
         first, last = int(self.sizes[:start].sum()), int(self.sizes[:stop].sum())
-        return Sample(
+        return Simulated(
             groups={name: values[start:stop] for name, values in self.groups.items()},
             members={name: values[first:last] for name, values in self.members.items()},
             sizes=self.sizes[start:stop],
         )
 
-    def pick(self, groups: Sequence[str], members: Sequence[str]) -> Sample:
+    def pick(self, groups: Sequence[str], members: Sequence[str]) -> Simulated:
         """The named columns, in that order."""
-        return Sample(
+        return Simulated(
             groups={name: self.groups[name] for name in groups},
             members={name: self.members[name] for name in members},
             sizes=self.sizes,
         )
 
-    def keep(self, groups: Bools, members: Bools | None = None) -> Sample:
+    def keep(self, groups: Bools, members: Bools | None = None) -> Simulated:
         """Only the chosen groups, and of their members only the chosen ones (default: all).
 
         groups: (groups,); members: (people,). Every kept group must keep a member.
         """
         owner = np.repeat(np.arange(len(self)), self.sizes)
         stays = groups[owner] if members is None else groups[owner] & members
-        return Sample(
+        return Simulated(
             groups={name: values[groups] for name, values in self.groups.items()},
             members={name: values[stays] for name, values in self.members.items()},
             sizes=np.bincount(owner[stays], minlength=len(self))[groups],

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from kinfolk.experiments.simulate.draw import Bools, Floats, Ints, coin, shares
+from kinfolk.experiments.simulate.draw import Bools, Floats, Ints, Shares, coin
 
 Kind = IntEnum(
     "Kind",
@@ -61,10 +61,10 @@ KIND_TILT = (
     (1.0, 1.0, 0.90, 0.80, 1.10, 1.0, 1.2, 1.30, 1.3, 1.0, 1.3, 1.3, 1.2),  # other
     (1.0, 1.6, 1.00, 0.70, 0.90, 1.4, 1.3, 1.20, 1.0, 1.0, 0.9, 1.1, 1.6),  # two or more
 )
-KINDS = shares(range(len(Kind)), *np.asarray(KIND_SHARE) * np.asarray(KIND_TILT))
+KINDS = Shares.of(range(len(Kind)), *np.asarray(KIND_SHARE) * np.asarray(KIND_TILT))
 
 # Children at home, and the row for each Kind (-1: none). Very large families are rare.
-CHILDREN = shares(
+CHILDREN = Shares.of(
     range(9),
     (0, 400, 376, 150, 50, 14, 6, 3, 1),  # couple
     (0, 520, 320, 110, 36, 10, 3, 1, 0),  # unmarried couple
@@ -73,10 +73,10 @@ CHILDREN = shares(
     (450, 250, 200, 80, 20, 0, 0, 0, 0),  # with an elderly parent
 )
 CHILDREN_ROW = np.array([-1, -1, -1, -1, 0, -1, 1, 2, 3, -1, 4, -1, -1])
-GRANDCHILDREN = shares(range(1, 5), (53, 32, 11, 4))
-SKIPPED_GRANDCHILDREN = shares(range(1, 4), (65, 25, 10))
-SIBLINGS = shares(range(4), (25, 60, 12, 3))
-LODGERS = shares(range(1, 6), (70, 19, 8, 2, 1))
+GRANDCHILDREN = Shares.of(range(1, 5), (53, 32, 11, 4))
+SKIPPED_GRANDCHILDREN = Shares.of(range(1, 4), (65, 25, 10))
+SIBLINGS = Shares.of(range(4), (25, 60, 12, 3))
+LODGERS = Shares.of(range(1, 6), (70, 19, 8, 2, 1))
 
 # Share of men among heads, in the order of Kind.
 MALE_HEAD = (0.62, 0.48, 0.44, 0.60, 0.58, 0.52, 0.46, 0.20, 0.32, 0.30, 0.48, 0.46, 0.54)

@@ -10,7 +10,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from kinfolk.experiments.simulate.draw import Bools, Floats, Ints, curve, logistic, shares
+from kinfolk.experiments.simulate.draw import Bools, Floats, Ints, Shares, curve, logistic
 from kinfolk.experiments.simulate.families import FEMALE, MALE, Block, Kind, Role
 
 Origin = IntEnum(
@@ -22,7 +22,7 @@ Origin = IntEnum(
 """Race and Hispanic origin together: what families share."""
 
 # Percent of heads by origin, in the order of Region.
-ORIGIN = shares(
+ORIGIN = Shares.of(
     range(len(Origin)),
     (38, 22, 0.3, 6.5, 0.6, 7, 2.6, 8, 0.5, 11.5, 1.2, 1.8),  # big city
     (73, 9, 0.2, 1.4, 0.25, 4, 1.0, 2.6, 0.4, 6.5, 0.55, 1.1),  # suburb
@@ -32,10 +32,10 @@ ORIGIN = shares(
 # Chance that a spouse is of the head's own origin for sure, in the order of Origin.
 SAME_AS_SPOUSE = np.array([0.88, 0.86, 0.35, 0.87, 0.55, 0.88, 0.80, 0.60, 0.35, 0.76, 0.55, 0.25])
 # A child of parents of two origins: like the head, like the spouse, or both at once.
-CHILD_OF_TWO = shares(range(3), (0.36, 0.34, 0.30))
+CHILD_OF_TWO = Shares.of(range(3), (0.36, 0.34, 0.30))
 
 # RACE given origin. Hispanic origins are of any race; families mostly agree on which.
-RACE = shares(
+RACE = Shares.of(
     range(1, 10),
     *np.eye(9)[:6],  # white, black, native, Chinese, Japanese, other Asian
     (48, 1, 3, 0.1, 0.1, 0.3, 42, 5, 0.5),  # Mexican
@@ -45,7 +45,7 @@ RACE = shares(
     (0, 0, 0, 0, 0, 0, 1, 0, 0),  # other
     (0, 0, 0, 0, 0, 0, 0, 92, 8),  # two or more
 )
-HISPAN = shares(
+HISPAN = Shares.of(
     range(5),
     *((1, 0, 0, 0, 0),) * 6,
     *np.eye(5)[1:],  # Mexican, Puerto Rican, Cuban, other Hispanic
@@ -82,7 +82,7 @@ SCHOOL_NOT_ASKED, NOT_IN_SCHOOL, ATTENDS = range(3)
 MARRIED, SPOUSE_ABSENT, SEPARATED, DIVORCED, WIDOWED, NEVER_MARRIED = range(1, 7)
 # Of people without a spouse in the household: absent, separated, divorced, widowed, never married.
 UNMARRIED_AGES = np.array([20, 25, 35, 45, 55, 65, 75, 85])
-UNMARRIED = shares(
+UNMARRIED = Shares.of(
     range(SPOUSE_ABSENT, NEVER_MARRIED + 1),
     (0.6, 0.3, 0.2, 0.1, 98.8),  # men below 20
     (1.4, 0.6, 0.8, 0.1, 97.1),

@@ -13,11 +13,11 @@ from kinfolk.experiments.simulate.draw import (
     Bools,
     Floats,
     Ints,
-    Sample,
+    Shares,
+    Simulated,
     coin,
     curve,
     logistic,
-    shares,
     years_above,
 )
 
@@ -25,9 +25,9 @@ BLOCK = 4096
 OLDEST = 18
 MOST_COUNTED = 7
 
-SIZE = shares(range(1, 11), (130, 190, 210, 175, 125, 75, 43, 27, 15, 10))
+SIZE = Shares.of(range(1, 11), (130, 190, 210, 175, 125, 75, 43, 27, 15, 10))
 YOUNGEST = Bands((0, 1, 3, 6, 10, 14, 19), (16, 22, 24, 20, 12, 6))
-GAP = shares(range(8), (6, 20, 28, 20, 12, 7, 4, 3))
+GAP = Shares.of(range(8), (6, 20, 28, 20, 12, 7, 4, 3))
 
 REPORTERS = (
     "parent", "grandparent", "sibling", "other relative", "neighbor", "friend", "child",
@@ -36,7 +36,7 @@ REPORTERS = (
     "anonymous", "other reporter",
 )  # fmt: skip
 # Who reports depends on where children of that age are seen.
-REPORTER = shares(
+REPORTER = Shares.of(
     range(len(REPORTERS)),
     (60, 45, 3, 45, 25, 15, 0.5, 40, 20, 170, 35, 25, 90, 95, 30, 0.8, 4, 75, 130, 90),  # infant
     (75, 45, 5, 45, 28, 18, 4, 190, 30, 50, 20, 45, 80, 85, 30, 1, 4, 65, 120, 65),  # older child
@@ -49,7 +49,7 @@ CITIES = (
     "Carnegie", "Brentwood", "North Versailles", "East Pittsburgh", "Braddock", "Rankin",
     "Homestead", "Coraopolis", "elsewhere",
 )  # fmt: skip
-CITY = shares(
+CITY = Shares.of(
     range(len(CITIES)),
     (390, 38, 58, 33, 18, 20, 10, 7, 12, 11, 11, 13, 9, 7, 9, 19, 20, 15, 13, 21, 13, 10, 9, 14, 7,
      8, 6, 10, 9, 180),
@@ -59,7 +59,7 @@ CITY_RISK = np.array(
     [0.1, 0, 0.3, 0.25, -0.1, 0, -0.4, -0.5, -0.3, -0.3, -0.2, -0.1, -0.3, -0.5, -0.2, 0.5, 0.45,
      0.1, 0, 0.4, 0.2, -0.1, -0.1, 0.1, 0.3, 0.5, 0.5, 0.35, 0, -0.15]
 )  # fmt: skip
-VERSION = shares((1, 2, 3), (33, 42, 25))
+VERSION = Shares.of((1, 2, 3), (33, 42, 25))
 
 OUTCOMES = ("screen in", "screen out", "other outcome")
 SCREEN_IN, SCREEN_OUT, OTHER_OUTCOME = range(3)
@@ -75,7 +75,7 @@ PROBATION_EVER = ((9, 0.0), (10, 0.002), (13, 0.02), (15, 0.06), (17, 0.11), (18
 JAIL_EVER = ((13, 0.0), (14, 0.001), (16, 0.006), (17, 0.012), (18, 0.05))
 
 
-def draw_referrals(rng: np.random.Generator) -> Sample:
+def draw_referrals(rng: np.random.Generator) -> Simulated:
     """A block of `afst`: referrals and the children they name."""
     size = SIZE.draw_many(rng, BLOCK)
     city = CITY.draw_many(rng, BLOCK)
@@ -99,7 +99,7 @@ def draw_referrals(rng: np.random.Generator) -> Sample:
         "JPO_NOW_VICT_SELF": probation_now,
         "JPO_EVERIN_VICT_SELF": probation,
     }
-    return Sample(
+    return Simulated(
         groups={
             "VERSION": VERSION.draw_many(rng, BLOCK),
             "RELATIONSHIP_TO_REPORT": REPORTER.draw(rng, stage),

@@ -38,7 +38,7 @@ class SourceTables:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Records:
+class SurveyRows:
     """One level of a survey: its rows as codes, column by column."""
 
     name: str
@@ -48,15 +48,15 @@ class Records:
     columns: Mapping[str, Codes]
     """The codes by column name: (rows,) each."""
 
-    def take(self, rows: Codes | Bools) -> Records:
+    def take(self, rows: Codes | Bools) -> SurveyRows:
         """Only some of the rows, by number or by mask."""
         picked = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
         columns = {name: codes[picked] for name, codes in self.columns.items()}
-        return Records(name=self.name, ids=self.ids.take(pa.array(picked)), columns=columns)
+        return SurveyRows(name=self.name, ids=self.ids.take(pa.array(picked)), columns=columns)
 
-    def replaced(self, columns: Mapping[str, Codes]) -> Records:
+    def replaced(self, columns: Mapping[str, Codes]) -> SurveyRows:
         """The same rows with other columns."""
-        return Records(name=self.name, ids=self.ids, columns=columns)
+        return SurveyRows(name=self.name, ids=self.ids, columns=columns)
 
     def translate(self, column: str, table: Mapping[int, int], problems: list[Problem]) -> Codes:
         """Every code of a column by way of a table; codes that it lacks become problems."""
@@ -89,8 +89,8 @@ class Records:
 class Units:
     """Households and the people in them."""
 
-    households: Records
-    persons: Records
+    households: SurveyRows
+    persons: SurveyRows
     home: Codes
     """For each person the row of the household: (persons,)."""
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk.data.draft.hints import RoleGuess, name_in_rule, value_in_rule
-from kinfolk.data.draft.links import Groups
+from kinfolk.data.draft.links import Membership
 from kinfolk.data.draft.profile import Profile
 from kinfolk.data.draft.rounding import Floats, Ints
 from kinfolk.schema import Attribute, Categorical, Numeric, Roles, Schema, Value
@@ -157,7 +157,7 @@ NO_RULES = Rules()
 def suggest_rules(
     people: Mapping[str, tuple[Profile, Attribute]],
     homes: Mapping[str, tuple[Profile, Attribute]],
-    groups: Groups,
+    groups: Membership,
     *,
     roles: RoleGuess | None,
     count: str,
@@ -313,7 +313,7 @@ def _condensed(
         yield _made(4, expected, f"{one.listed(codes)} and {other.listed(missed)}")
 
 
-def _sizes(columns: Sequence[Column], groups: Groups, count: str) -> Iterator[Suggestion]:
+def _sizes(columns: Sequence[Column], groups: Membership, count: str) -> Iterator[Suggestion]:
     """Categories of the group that only groups of some sizes have."""
     sizes = groups.sizes
     for column in (one for one in columns if one.lists):
@@ -333,7 +333,7 @@ def _sizes(columns: Sequence[Column], groups: Groups, count: str) -> Iterator[Su
                 yield _made(2, expected[limit], text)
 
 
-def _adults(columns: Sequence[Column], groups: Groups) -> Iterator[Suggestion]:
+def _adults(columns: Sequence[Column], groups: Membership) -> Iterator[Suggestion]:
     """Every group has somebody who is old enough."""
     for age in (one for one in columns if one.is_age):
         oldest = np.full(groups.count, -1.0)
@@ -345,7 +345,7 @@ def _adults(columns: Sequence[Column], groups: Groups) -> Iterator[Suggestion]:
 
 
 def _roles(
-    columns: Sequence[Column], groups: Groups, guess: RoleGuess | None
+    columns: Sequence[Column], groups: Membership, guess: RoleGuess | None
 ) -> Iterator[Suggestion]:
     """How old members in a role are, by themselves and beside the head."""
     if guess is None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kinfolk.data.draft.rounding import FINEST, Floats, Ints, Step, step_above, step_below
+from kinfolk.data.draft.rounding import FINEST, Floats, Ints, RoundStep, step_above, step_below
 from kinfolk.schema import Numeric
 
 LEVELS = (0.01, 0.05, *(n / 10 for n in range(1, 10)), 0.95, 0.99)
@@ -125,7 +125,7 @@ def _end(
     return _enclose(number, step, sign)
 
 
-def _enclose(number: float, step: Step, sign: int) -> int | float:
+def _enclose(number: float, step: RoundStep, sign: int) -> int | float:
     """The nearest multiple of the step at or beyond a number."""
     count = sign * math.ceil(sign * number / step.size)
     while sign * step.times(count) < sign * number:

@@ -21,15 +21,15 @@ import pyarrow.parquet as pq
 from kinfolk.datasets import schema_text
 from kinfolk.errors import KinfolkError
 from kinfolk.experiments.simulate.census import draw_acs, draw_reduced, draw_related
-from kinfolk.experiments.simulate.draw import Ints, Sample
+from kinfolk.experiments.simulate.draw import Ints, Simulated
 from kinfolk.experiments.simulate.referrals import WORDS, draw_referrals
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source:
+class Simulator:
     """One kind of data the simulator makes: how its tables are called and how a block is drawn."""
 
-    draw: Callable[[np.random.Generator], Sample]
+    draw: Callable[[np.random.Generator], Simulated]
     """Draws one block; how many groups come out may differ from block to block."""
     group_table: str = "households"
     member_table: str = "persons"
@@ -39,11 +39,11 @@ class Source:
     """Columns whose numbers stand for words, and the words."""
 
 
-SOURCES = {
-    "acs": Source(draw=draw_acs),
-    "acs-red": Source(draw=draw_reduced),
-    "acs-rel": Source(draw=draw_related),
-    "afst": Source(
+SIMULATORS = {
+    "acs": Simulator(draw=draw_acs),
+    "acs-red": Simulator(draw=draw_reduced),
+    "acs-rel": Simulator(draw=draw_related),
+    "afst": Simulator(
         draw=draw_referrals,
         group_table="referrals",
         member_table="children",
@@ -53,7 +53,7 @@ SOURCES = {
 }
 """What can be simulated, by the name of its schema."""
 
-NAMES: tuple[str, ...] = tuple(SOURCES)
+NAMES: tuple[str, ...] = tuple(SIMULATORS)
 SCHEMA_FILE = "schema.yaml"
 
 
@@ -72,7 +72,7 @@ def simulate(
     >>> first["households"]["SERIAL"].to_pylist()
     [1, 2, 3]
     """
-    if name not in SOURCES:
+    if name not in SIMULATORS:
         raise KinfolkError(
             f"simulate: there is no simulator called {name!r}. Use one of: {', '.join(NAMES)}."
         )
@@ -81,7 +81,7 @@ def simulate(
             raise KinfolkError(
                 f"simulate: {argument} is {value!r}. Give a whole number of at least {least}."
             )
-    return _chunks(SOURCES[name], groups, seed, chunk)
+    return _chunks(SIMULATORS[name], groups, seed, chunk)
 
 
 def simulate_tables(name: str, *, groups: int, seed: int) -> dict[str, pa.Table]:
@@ -94,7 +94,7 @@ def simulate_tables(name: str, *, groups: int, seed: int) -> dict[str, pa.Table]
     return next(simulate(name, groups=groups, seed=seed, chunk=groups))
 
 
-def _blocks(source: Source, groups: int, seed: int) -> Iterator[Sample]:
+def _blocks(source: Simulator, groups: int, seed: int) -> Iterator[Simulated]:
     """Blocks that add up to exactly this many groups."""
     block = 0
     while groups > 0:
@@ -105,9 +105,9 @@ def _blocks(source: Source, groups: int, seed: int) -> Iterator[Sample]:
         block += 1
 
 
-def _chunks(source: Source, groups: int, seed: int, chunk: int) -> Iterator[dict[str, pa.Table]]:
+def _chunks(source: Simulator, groups: int, seed: int, chunk: int) -> Iterator[dict[str, pa.Table]]:
     """Regroup the blocks into chunks and give out ids."""
-    pieces: list[Sample] = []
+    pieces: list[Simulated] = []
     gathered, done = 0, 0
     for sample in _blocks(source, groups, seed):
         at = 0
@@ -122,7 +122,7 @@ def _chunks(source: Source, groups: int, seed: int, chunk: int) -> Iterator[dict
         yield _tables(source, pieces, done)
 
 
-def _tables(source: Source, pieces: list[Sample], done: int) -> dict[str, pa.Table]:
+def _tables(source: Simulator, pieces: list[Simulated], done: int) -> dict[str, pa.Table]:
     """Two Arrow tables with ids that continue after `done`."""
     sizes = np.concatenate([piece.sizes for piece in pieces])
     ids = np.arange(done + 1, done + 1 + len(sizes), dtype=np.int64)

@@ -30,7 +30,7 @@ from kinfolk.data.tables import TableLike
 from kinfolk.errors import KinfolkError
 from kinfolk.evaluate.metrics import shares
 from kinfolk.experiments.grid import Experiment, Grid, Run
-from kinfolk.experiments.records import LABEL, Errors, Records, Result
+from kinfolk.experiments.run_file import LABEL, Errors, Result, RunFile
 from kinfolk.experiments.simulate import simulate
 from kinfolk.methods.method import Method, Training
 from kinfolk.models.base import Model, sample
@@ -199,7 +199,7 @@ class Standing:
 def reproduce(
     grid: Grid,
     dataset: Dataset,
-    records: Records,
+    records: RunFile,
     *,
     jobs: int = 1,
     advance: Callable[[Standing], None] = lambda standing: None,

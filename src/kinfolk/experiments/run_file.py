@@ -44,7 +44,7 @@ MEASURES = tuple(field.name for field in fields(Errors))
 HEADER = [*(field.name for field in fields(Run)), *MEASURES, "seconds", "label"]
 
 
-class Records:
+class RunFile:
     """The file of finished runs, and the settings that all of them share."""
 
     def __init__(self, folder: Path, settings: dict[str, Any]) -> None:
@@ -53,7 +53,7 @@ class Records:
         """What is finished, from earlier calls too."""
 
     @classmethod
-    def open(cls, folder: Path, wanted: dict[str, Any]) -> Records:
+    def open(cls, folder: Path, wanted: dict[str, Any]) -> RunFile:
         """Begin in a folder, or go on with what is there; runs of another kind are refused."""
         folder.mkdir(parents=True, exist_ok=True)
         runs, settings = folder / RUNS, folder / SETTINGS

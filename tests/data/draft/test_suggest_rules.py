@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from kinfolk.data.draft import draft_schema
-from kinfolk.data.draft.rules import MOST
+from kinfolk.data.draft.suggest_rules import MOST
 from kinfolk.data.encode import encode
 from kinfolk.datasets import load_detroit
 from kinfolk.errors import DataError
