@@ -85,7 +85,6 @@ def _forge(path: Path, entries: list[dict[str, object]]) -> None:
         (1, {"release": 2}),
         (1, {"private": False}),
         (0, {"format": "kinfolk ledger 0"}),
-        (0, {"format": "kinfolk ledger 1"}),
         (0, {"guarantee": {}}),
     ],
 )
@@ -118,6 +117,16 @@ def test_a_tail_that_was_cut_off_shows(path: Path, guarantee: Guarantee) -> None
     Head.beside(path).write_bytes(b"000000000001 what\n")
     with pytest.raises(KinfolkError, match="was changed or damaged"):
         read_account(path)
+
+
+def test_a_ledger_of_the_first_kind_is_named(path: Path, guarantee: Guarantee) -> None:
+    """It never had a companion, and must not be taken for one that lost it."""
+    header = {"kind": "header", "format": "kinfolk ledger 1", "terms": {}}
+    _forge(path, [header, {"kind": "spend", "rho": "1/4"}])
+    Head.beside(path).unlink()
+    for use in (read_account, lambda place: Ledger(place, guarantee)):
+        with pytest.raises(KinfolkError, match="written by an earlier version of kinfolk"):
+            use(path)
 
 
 def test_an_empty_companion_is_none(path: Path, guarantee: Guarantee) -> None:

@@ -32,7 +32,7 @@ _PEOPLE = 4_194_304
 class Model(Protocol):
     """A distribution over whole groups: a schema, and one table of probabilities.
 
-    A new one stands in a folder of its own and is named in `kinfolk.models.registry`.
+    A new one stands in a folder of its own and is named in `kinfolk.release.file.KINDS`.
     """
 
     kind: ClassVar[str]

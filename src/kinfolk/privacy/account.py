@@ -19,7 +19,6 @@ from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.mechanisms import Mechanism, mechanism_from
 
 FORMAT = "kinfolk ledger 2"
-_FIRST_FORMAT = "kinfolk ledger 1"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -289,11 +288,6 @@ def account_from(entries: tuple[dict[str, Any], ...], *, where: str) -> Account:
 
 
 def _begun(entry: Mapping[str, Any]) -> Account:
-    if entry["kind"] == "header" and entry["format"] == _FIRST_FORMAT:
-        raise KinfolkError(
-            "it was written by an earlier version of kinfolk, which did not record what each step "
-            "bought. Finish its run with that version; what it spent stays spent."
-        )
     if entry["kind"] != "header" or entry["format"] != FORMAT:
         raise KinfolkError(f"it should be the header of a {FORMAT}.")
     return Account(

@@ -31,7 +31,8 @@ from kinfolk.privacy.view import GROUPS, PEOPLE, TOTALS
 from kinfolk.schema import Schema
 
 FORMAT = "kinfolk certificate 2"
-_FIRST_FORMAT = "kinfolk certificate 1"
+FIRST_FORMAT = "kinfolk certificate 1"
+"""Does not say what each step bought."""
 _LONGEST = 64 * 2**20
 """Bytes of a certificate file, at most."""
 
@@ -172,7 +173,7 @@ def read_certificate(path: Path) -> Certificate:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise KinfolkError(f"{path}: cannot be read as JSON ({reason[:120]}).") from None
     if not isinstance(certificate, dict) or certificate.get("format") != FORMAT:
-        if isinstance(certificate, dict) and certificate.get("format") == _FIRST_FORMAT:
+        if isinstance(certificate, dict) and certificate.get("format") == FIRST_FORMAT:
             raise KinfolkError(
                 f"{path}: was written by an earlier version of kinfolk, whose certificates do not "
                 "say what each step bought. Check it with that version, or make the release again."

@@ -27,6 +27,8 @@ from kinfolk.errors import KinfolkError
 START = "0" * 64
 """What the first line names as the hash above it."""
 
+_FIRST_FORMAT = "kinfolk ledger 1"
+"""Such files have no companion, and their lines do not say what was bought."""
 _SEAL = re.compile(rb',"check":"([0-9a-f]{64})"\}')
 _SEAL_LENGTH = len(',"check":""}') + 64
 _NO_SPENDS = (b"released", b"opened", b"resumed", b"closed", b"data")
@@ -93,6 +95,12 @@ def read_chain(path: Path) -> Chain:
         entry, check = _unseal(line, previous, where=f"{path.name}, line {number}")
         entries.append(entry)
         checks.append(check)
+    if entries and entries[0].get("format") == _FIRST_FORMAT:
+        raise KinfolkError(
+            f"{path.name} was written by an earlier version of kinfolk, which did not record what "
+            "each step bought. Finish its run with that version; what it spent stays spent. Name "
+            "another file for a new run."
+        )
     chain = Chain(entries=tuple(entries), checks=tuple(checks), whole=whole, torn=torn)
     _check_head(chain, head, path)
     return chain

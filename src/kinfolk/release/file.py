@@ -12,9 +12,10 @@ import numpy.typing as npt
 from kinfolk.data.storage_types import types_from_json, types_to_json
 from kinfolk.errors import KinfolkError
 from kinfolk.models.base import Model
-from kinfolk.models.registry import KINDS
+from kinfolk.models.histogram import Histogram
+from kinfolk.models.hpd import HPD
+from kinfolk.privacy.certificate import FIRST_FORMAT, Certificate
 from kinfolk.privacy.certificate import FORMAT as CERTIFICATE
-from kinfolk.privacy.certificate import Certificate
 from kinfolk.release.archive import model_digest, read_archive, write_archive
 from kinfolk.release.release import PROBABILITIES, Release
 from kinfolk.release.verify import settled_groups, verify
@@ -23,6 +24,9 @@ from kinfolk.schema.roles import is_whole
 
 FORMAT = "kinfolk model 1"
 EXTRA = "extra/"
+
+KINDS: dict[str, type[Model]] = {HPD.kind: HPD, Histogram.kind: Histogram}
+"""All kinds of models, by the names that a model file gives them."""
 
 MOST_COMPOSITIONS = 1_000_000
 MOST_GROUPS = 10**15
@@ -82,6 +86,12 @@ def _release(header: Mapping[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> 
             raise KinfolkError(f"is damaged: its {name} is missing, or not what it should be.")
     if not is_whole(header["groups"]) or not 1 <= header["groups"] <= MOST_GROUPS:
         raise KinfolkError("is damaged: its number of groups cannot be.")
+    # Asked first, as models were laid out in another way then.
+    if header["certificate"].get("format") == FIRST_FORMAT:
+        raise KinfolkError(
+            "was written by an earlier version of kinfolk, whose certificate does not say what "
+            "each step bought. Use it with that version, or make the release again."
+        )
     schema = Schema.from_text(header["schema"], name="the schema in it")
     probabilities = arrays.pop(PROBABILITIES, None)
     if probabilities is None or not all(name.startswith(EXTRA) for name in arrays):
@@ -127,11 +137,6 @@ def _check_certificate(
     certificate: dict[str, Any], schema: Schema, groups: int, arrays: Mapping[str, Any]
 ) -> None:
     """The certificate must follow from the schema, and be the one of this very model."""
-    if certificate.get("format") == "kinfolk certificate 1":
-        raise KinfolkError(
-            "was written by an earlier version of kinfolk, whose certificate does not say what "
-            "each step bought. Use it with that version, or make the release again."
-        )
     if certificate.get("format") != CERTIFICATE:
         raise KinfolkError("its certificate does not hold: it is of another format.")
     wrong = verify(certificate, schema)
