@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -15,7 +16,7 @@ import kinfolk
 ROOT = Path(kinfolk.__file__).parent
 
 LAYERS = [
-    {"_io", "chart", "errors", "notebook"},
+    {"_io", "_surface", "chart", "errors", "notebook"},
     {"schema"},
     {"data", "datasets"},
     {"queries"},
@@ -63,6 +64,16 @@ def modules() -> dict[str, Path]:
     return found
 
 
+def exports() -> dict[str, str]:
+    """The names that packages export, and the modules that they come from."""
+    packages = ("kinfolk", *(f"kinfolk.{part}" for part in ("data", "privacy", "queries")))
+    return {
+        f"{package}.{name}": module
+        for package in packages
+        for name, module in vars(importlib.import_module(package))["_places"].items()
+    }
+
+
 def imports(path: Path, known: Mapping[str, Path]) -> set[str]:
     """The modules of kinfolk that a file imports, anywhere in it."""
     found: set[str] = set()
@@ -73,8 +84,11 @@ def imports(path: Path, known: Mapping[str, Path]) -> set[str]:
             found.add(f"kinfolk.{'.' * node.level}{node.module or ''}")
         elif isinstance(node, ast.ImportFrom) and node.module:
             full = {f"{node.module}.{alias.name}" for alias in node.names}
-            found |= {name if name in known else node.module for name in full}
+            found |= {EXPORTS.get(name, name if name in known else node.module) for name in full}
     return {name for name in found if name.startswith("kinfolk.")}
+
+
+EXPORTS = exports()
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +159,15 @@ def test_an_offender_is_named_with_what_it_imports(tmp_path: Path) -> None:
     said = offenders(found, through_the_wall)
     assert said == ["kinfolk.models.hpd imports kinfolk.queries.counting"]
     assert offenders(found, relative) == ["kinfolk.models.hpd imports kinfolk.."]
+
+
+def test_an_exported_name_is_no_way_around(tmp_path: Path) -> None:
+    planted = tmp_path / "hpd.py"
+    planted.write_text(
+        "from kinfolk.queries import count\nfrom kinfolk.data import encode\n", "utf-8"
+    )
+    found = through_the_wall("kinfolk.models.hpd", imports(planted, modules()))
+    assert found == ["kinfolk.data.encode", "kinfolk.queries.counting"]
 
 
 def test_everything_private_and_every_gate_exists() -> None:

@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+__all__ = ["DataError", "KinfolkError", "SchemaError", "redacted"]
+
 REDACTED = "[redacted]"
 """What stands in a message instead of something private."""
 
@@ -41,7 +43,8 @@ def redacted(on: bool = True) -> Iterator[None]:
     It holds for this thread, or this task of asyncio.
 
     >>> import pyarrow as pa
-    >>> from kinfolk import Schema, encode
+    >>> from kinfolk import Schema
+    >>> from kinfolk.data import encode
     >>> text = "{individual: {table: p, attributes: {sex: {values: [m, f]}}}, max_size: 1}"
     >>> with redacted():
     ...     try:

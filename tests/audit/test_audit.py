@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kinfolk.audit import AuditResult, AuditVerdict, audit
-from kinfolk.audit.guess import Claim, judge
+from kinfolk.audit.guess import Claim, judge_clues
 from kinfolk.audit.subjects import SUBJECTS, _log_choice, pair_of, sizes_of
 from kinfolk.audit.tradeoff import Ceiling
 from kinfolk.errors import KinfolkError
@@ -122,7 +122,7 @@ def test_bounds_are_true_as_often_as_stated() -> None:
         clues = rng.normal(size=runs) + mu * truth - mu / 2
         # Beside the likelihood, a number of rows that says nothing.
         both = np.column_stack([clues, rng.integers(50, 70, runs)])
-        errors = judge(("likelihood", "rows"), both, truth, claim).errors
+        errors = judge_clues(("likelihood", "rows"), both, truth, claim).errors
         accused += claim.used(errors) > 1
     assert accused <= audits * alarm + 6 * math.sqrt(audits * alarm)
     # An audit that never accused anybody at this level would waste its runs.
@@ -173,7 +173,7 @@ def test_an_exact_number_is_the_clue_that_is_chosen() -> None:
     claim = Claim(ceiling=Ceiling(selected=0.0, sigma=50.0), promise=promise, alarm=1e-3)
     truth = np.arange(200) % 2 == 0
     clues = np.column_stack([rng.normal(size=200) + 0.2 * truth, 60.0 + truth])
-    judged = judge(("likelihood", "rows"), clues, truth, claim)
+    judged = judge_clues(("likelihood", "rows"), clues, truth, claim)
     assert "rows" in judged.clue
     assert claim.used(judged.errors) > 1
 

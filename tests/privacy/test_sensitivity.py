@@ -14,8 +14,8 @@ from generators import FAMILY, RELATIONS, random_dataset, schemas, with_cells
 from kinfolk.data.encoded import Encoded
 from kinfolk.privacy.sensitivity import (
     Sensitivity,
+    marginal_sensitivity,
     paired_sensitivities,
-    sensitivity,
     size_weights,
     total_sensitivity,
     workload_sensitivities,
@@ -422,8 +422,8 @@ def test_a_derived_attribute_takes_the_household_column() -> None:
     attributes = {"g": replace(schema.group_attributes["g"], derived=True)}
     derived = replace(schema, group=replace(schema.group, attributes=attributes))
     for marginal in Workload.of(derived, sets=[["g", "a"]]).marginals:
-        person = sensitivity(derived, marginal, IN_PLACE)
-        assert person == sensitivity(derived, marginal, REPLACE)
+        person = marginal_sensitivity(derived, marginal, IN_PLACE)
+        assert person == marginal_sensitivity(derived, marginal, REPLACE)
 
 
 @pytest.mark.parametrize("neighbours", list(Neighbours))
@@ -444,7 +444,8 @@ def test_a_planted_half_is_caught(neighbours: Neighbours, monkeypatch: pytest.Mo
         workload: Workload, neighbours: Neighbours, *, weights: Weights = None
     ) -> list[Sensitivity]:
         bounds = [
-            sensitivity(workload.schema, marginal, neighbours) for marginal in workload.marginals
+            marginal_sensitivity(workload.schema, marginal, neighbours)
+            for marginal in workload.marginals
         ]
         return [replace(b, single=b.single / 2, l2_squared=b.l2_squared / 4) for b in bounds]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from kinfolk._io import quick_folder
-from kinfolk.audit.guess import Claim, judge
+from kinfolk.audit.guess import Claim, judge_clues
 from kinfolk.audit.result import AuditResult
 from kinfolk.audit.search import one_thread
 from kinfolk.audit.subjects import SUBJECTS, Kind
@@ -74,7 +74,7 @@ def audit(
             advance()
     ceiling = subject.ceiling
     claim = Claim(ceiling=ceiling, promise=promise, alarm=1 - confidence)
-    judged = judge(subject.clues, clues, sides, claim)
+    judged = judge_clues(subject.clues, clues, sides, claim)
     return AuditResult(
         what=what,
         wording=Wording.of(subject.schema, neighbours),

@@ -78,7 +78,7 @@ class Judged:
     """The error rates seen, threshold by threshold."""
 
 
-def judge(names: Sequence[str], clues: Floats, sides: Sides, claim: Claim) -> Judged:
+def judge_clues(names: Sequence[str], clues: Floats, sides: Sides, claim: Claim) -> Judged:
     """Choose a guess on a quarter of the runs, and judge it on the others.
 
     clues: (runs, names) larger for the second neighbour; sides: (runs,) whether it was the second.

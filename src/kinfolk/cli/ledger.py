@@ -91,7 +91,8 @@ def create(
     file: Path, unit: str, epsilon: float, delta: float, neighbours: str | None, accounting: str
 ) -> None:
     """See CREATE."""
-    from kinfolk.privacy import Accounting, Guarantee, Neighbours, Unit, create_ledger
+    from kinfolk.privacy import Accounting, Guarantee, Neighbours, Unit
+    from kinfolk.privacy.ledger import create_ledger
 
     total = Guarantee.of(
         neighbours=Neighbours.parse(neighbours, unit=Unit.parse(unit)),
@@ -115,7 +116,7 @@ def create(
 @click.argument("file", type=PATH)
 def show_ledger(file: Path) -> None:
     """See SHOW."""
-    from kinfolk.privacy import read_account
+    from kinfolk.privacy.account import read_account
 
     account = read_account(file)
     total = account.total

@@ -216,7 +216,7 @@ def _ledger(shared: Path | None, output: Path, settings: dict[str, Any]) -> Path
         # A folder may be called `.` or `..`, beside which nothing can be written.
         named = output if output.name not in ("", "..") else output.resolve()
         return named.with_name(f"{named.name or 'kinfolk'}.{LEDGER}")
-    from kinfolk.privacy import read_account
+    from kinfolk.privacy.account import read_account
 
     account = read_account(shared)
     if not account.shared:

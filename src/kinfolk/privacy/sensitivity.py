@@ -43,7 +43,7 @@ class Sensitivity:
         return math.sqrt(self.l2_squared)
 
 
-def sensitivity(
+def marginal_sensitivity(
     schema: Schema,
     marginal: Marginal,
     neighbours: Neighbours,
@@ -59,7 +59,7 @@ def sensitivity(
     >>> from kinfolk.datasets import load_schema
     >>> schema = load_schema("acs-rel")
     >>> married = Workload.of(schema, levels=["relation"]).marginals[0]
-    >>> sensitivity(schema, married, Neighbours.REPLACE).single, married.relation
+    >>> marginal_sensitivity(schema, married, Neighbours.REPLACE).single, married.relation
     (2, 'married_to')
     """
     found: list[Sensitivity] = []
@@ -123,7 +123,7 @@ def paired_sensitivities(
         if key not in known:
             whole = _of_whole_groups(neighbours)
             alone = [
-                sensitivity(schema, marginal, whole, weights=row)
+                marginal_sensitivity(schema, marginal, whole, weights=row)
                 for marginal, row in zip(marginals, rows, strict=True)
             ]
             squares = max(
@@ -288,7 +288,7 @@ def workload_sensitivities(
         row = None if weights is None else weights[index]
         key = (_kind(workload.schema, marginal), None if row is None else row.tobytes())
         if key not in known:
-            known[key] = sensitivity(workload.schema, marginal, neighbours, weights=row)
+            known[key] = marginal_sensitivity(workload.schema, marginal, neighbours, weights=row)
         found.append(known[key])
     return found
 

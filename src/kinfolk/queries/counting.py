@@ -94,7 +94,8 @@ def count(
     Divide by the number of groups at the group level, by the number of people at the others.
     `weights` says what a group of each size adds in each marginal, (marginals, sizes + 1) integers.
 
-    >>> from kinfolk import encode, load_detroit
+    >>> from kinfolk import load_detroit
+    >>> from kinfolk.data import encode
     >>> schema, tables = load_detroit()
     >>> workload = Workload.of(schema, k=1, levels=["individual"], attributes=["sex"])
     >>> count(encode(schema, tables), workload).tolist()

@@ -14,7 +14,7 @@ import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 
-from kinfolk.data.draft import Draft, draft_schema
+from kinfolk.data.draft import Draft, draft, draft_schema
 from kinfolk.data.draft.page import MARKER
 from kinfolk.data.encode import encode
 from kinfolk.datasets import load_detroit
@@ -249,3 +249,15 @@ def test_groups_beyond_the_largest_max_size() -> None:
     assert any("more than 255 members" in note for note in draft.notes)
     with pytest.raises(KinfolkError, match="every group has more than 255 members"):
         draft_schema(homes.slice(0, 1), people.slice(0, 300))
+
+
+def test_tables_by_name_are_called_so(tmp_path: Path) -> None:
+    """Whatever their files are called."""
+    homes = tmp_path / "a.parquet"
+    pq.write_table(pa.table(homes_columns()), homes)
+    tables = {"Häuser": homes, "my people": pa.table(people_columns())}
+    drafted = Schema.from_text(draft(tables, group_id="hh_id", individual_group_id="hh_id").text)
+    assert drafted.table_names == ("Hauser", "my_people")
+    for wrong in ({"homes": homes}, [homes, homes]):
+        with pytest.raises(KinfolkError, match="two tables by name, that of groups first"):
+            draft(wrong)  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from kinfolk.data.draft.infer_attribute import infer_attribute
+from kinfolk.data.draft.infer_attribute import judge
 from kinfolk.data.draft.profile import LeftOut, profile
 from kinfolk.schema import Attribute, Categorical, Numeric
 
@@ -20,7 +20,7 @@ def judged(
     cells: Any, *, untyped: bool = False, told: str | None = None, name: str = "column"
 ) -> Attribute | LeftOut:
     found = profile(name, pa.chunked_array([pa.array(cells)]), untyped=untyped)
-    return found if isinstance(found, LeftOut) else infer_attribute(found, told=told)
+    return found if isinstance(found, LeftOut) else judge(found, told=told)
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,16 @@ holds the data, and no part of a private release.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from kinfolk.data.draft.hints import RoleGuess, find_computed, guess_roles, has_role_name
-from kinfolk.data.draft.infer_attribute import infer_attribute
+from kinfolk.data.draft.infer_attribute import judge
 from kinfolk.data.draft.links import (
     Ids,
     find_ids,
@@ -71,10 +73,42 @@ def draft_schema(
     >>> Schema.from_text(draft.text).domain
     'drafted'
     """
+    opened = open_table(homes, default="households"), open_table(people, default="persons")
+    return _drafted(*opened, group_id, individual_group_id, sdv)
+
+
+def draft(
+    tables: Mapping[str, TableLike],
+    *,
+    group_id: str | None = None,
+    individual_group_id: str | None = None,
+    sdv: str | os.PathLike[str] | None = None,
+) -> Draft:
+    """Draft a schema from two tables by name, that of groups first; see `draft_schema`.
+
+    >>> import pyarrow as pa
+    >>> homes = pa.table({"hh_id": [7, 8, 9], "cars": [1, 0, 1]})
+    >>> people = pa.table({"hh_id": [8, 7, 8, 9], "sex": ["m", "f", "f", "m"]})
+    >>> Schema.from_text(draft({"homes": homes, "people": people}).text).table_names
+    ('homes', 'people')
+    """
+    if not isinstance(tables, Mapping) or len(tables) != 2:
+        raise KinfolkError(
+            "draft takes two tables by name, that of groups first: "
+            "{'households': ..., 'persons': ...}."
+        )
+    homes, people = (
+        replace(open_table(table, default=name), table=safe_name(name) or f"table_{at}")
+        for at, (name, table) in enumerate(tables.items(), 1)
+    )
+    given = Path(sdv) if sdv is not None else None
+    return _drafted(homes, people, group_id, individual_group_id, given)
+
+
+def _drafted(
+    groups_table: Opened, people_table: Opened, key: str | None, link: str | None, sdv: Path | None
+) -> Draft:
     metadata = read_metadata(sdv) if sdv is not None else None
-    groups_table = open_table(homes, default="households")
-    people_table = open_table(people, default="persons")
-    key, link = group_id, individual_group_id
     if metadata is not None:
         key, link = key or metadata.key, link or metadata.link
         _check_ids(metadata, groups_table, key)
@@ -160,9 +194,7 @@ class _Drafter:
                 judged[name] = found
             else:
                 known = None if told == "unknown" else told
-                judged[name] = self._structure(found, people=people) or infer_attribute(
-                    found, told=known
-                )
+                judged[name] = self._structure(found, people=people) or judge(found, told=known)
         return judged
 
     def _structure(self, column: Profile, *, people: bool) -> LeftOut | None:

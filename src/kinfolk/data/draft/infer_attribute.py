@@ -35,7 +35,7 @@ _WEIGHT = re.compile(
 )
 
 
-def infer_attribute(profile: Profile, *, told: str | None = None) -> Attribute | LeftOut:
+def judge(profile: Profile, *, told: str | None = None) -> Attribute | LeftOut:
     """Draft an attribute; `told` is what metadata says: 'categorical' or 'numerical'."""
     if len(profile.tally) == 1 and not profile.blanks:
         return LeftOut("it has the same value in every row")
