@@ -69,6 +69,10 @@ bench: $(VENV)/core ## measure counting, selection, answering, sampling; BENCH=-
 	@$(BIN)/python -m bench.answering
 	@$(BIN)/python -m bench.sampling
 
+.PHONY: beside
+beside: $(VENV)/core ## compare speed and memory with another checkout; BESIDE="../old --rounds 3"
+	@$(BIN)/python -m bench.beside $(BESIDE)
+
 .PHONY: walk
 walk: $(VENV)/dev ## measure how far one walks to follow the code; WALK="--root DIR" for another checkout
 	@$(BIN)/python -m bench.walk $(WALK)

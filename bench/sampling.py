@@ -20,7 +20,7 @@ from kinfolk.models.histogram import Histogram
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
 from kinfolk.models.mwem import mwem_update
-from kinfolk.models.pep import pep_update
+from kinfolk.models.pep import EntropyProjection
 from kinfolk.queries.counting import count
 from kinfolk.queries.workload import Workload
 from kinfolk.release.sample_files import write_sample
@@ -142,8 +142,8 @@ def main() -> None:
         f"histogram: MWEM update, {len(queries)} queries": lambda: mwem_update(
             listed, queries, measured, rng=rng
         ),
-        f"histogram: PEP update, {len(queries)} queries": lambda: pep_update(
-            listed, queries, measured
+        f"histogram: PEP update, {len(queries)} queries": lambda: EntropyProjection(listed).onto(
+            queries, measured
         ),
     }.items():
         start = time.perf_counter()

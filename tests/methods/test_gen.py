@@ -13,10 +13,10 @@ from generators import random_dataset
 from kinfolk.errors import KinfolkError
 from kinfolk.methods.gen import GenSettings, HPDGen, NetworkWeights
 from kinfolk.methods.paper import hpd_gen
-from kinfolk.models.gen import Network, blend, jax_library
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
 from kinfolk.models.mixture.prepared import Prepared
+from kinfolk.models.network import Network, blend, jax_library
 from kinfolk.queries.counting import count
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
@@ -160,7 +160,7 @@ def test_jax_is_imported_late_and_quietly() -> None:
     code = """
 import sys, numpy, kinfolk.methods.paper
 assert not {"jax", "optax"} & set(sys.modules)
-from kinfolk.models.gen import Network
+from kinfolk.models.network import Network
 network = Network(
     inputs=2, hidden=[3], outputs=2, learning_rate=0.1, rng=numpy.random.default_rng(1)
 )

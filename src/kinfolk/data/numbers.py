@@ -13,8 +13,7 @@ import pyarrow.types as pt
 
 from kinfolk.data.columns import number_codes
 from kinfolk.data.encoded import CodeArray, Encoded, Numbers
-from kinfolk.data.shape import Shape, draw_inside, keep_inside
-from kinfolk.data.shapes import Shapes, numerics
+from kinfolk.data.shapes import Shape, Shapes, draw_inside, keep_inside, numerics
 from kinfolk.schema import Attribute, Numeric
 from kinfolk.schema.condition_evaluator import GroupValues
 

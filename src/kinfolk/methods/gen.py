@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from kinfolk.errors import KinfolkError
 from kinfolk.methods.update import HPDLearner, Table, UpdateSettings
-from kinfolk.models.gen import Layers, Network, blend
 from kinfolk.models.layout import Layout
+from kinfolk.models.network import Layers, Network, blend
 from kinfolk.queries.workload import Workload
 
 

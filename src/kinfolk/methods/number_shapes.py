@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from kinfolk.data.shape import Shape
-from kinfolk.data.shapes import Shapes
+from kinfolk.data.shapes import Shape, Shapes
 from kinfolk.models.hpd import HPD
 from kinfolk.models.mixture.prepared import Prepared
 from kinfolk.privacy.curator import Measurement

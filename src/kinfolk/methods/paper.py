@@ -15,7 +15,7 @@ from kinfolk.methods.fixed import FixedSettings, HPDFixed
 from kinfolk.methods.gen import GenSettings, HPDGen
 from kinfolk.methods.method import Progress, Step, silent
 from kinfolk.models.base import Model
-from kinfolk.models.gen import jax_library
+from kinfolk.models.network import jax_library
 from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.curator import Curator
 from kinfolk.privacy.view import PublicView

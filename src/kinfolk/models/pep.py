@@ -45,7 +45,23 @@ class EntropyProjection:
         self._contradiction: frozenset[tuple[Query, float]] = frozenset()
 
     def onto(self, queries: Sequence[Query], measurements: npt.ArrayLike) -> Histogram:
-        """The projection onto all measurements, (queries,); see `pep_update`."""
+        """The projection onto all measurements.
+
+        measurements: (queries,) what was released, as shares of groups (group level) or of people.
+
+        Among the distributions that agree with the measurements, the one with the smallest relative
+        entropy to the start is sought, by Newton's method on one multiplier for each query. The
+        paper makes one query agree after another, which has the same limit but may take very many
+        turns where queries say nearly the same. The search ends as soon as all answers are within
+        `tolerance`, when a step would move no answer by more than 1e-10, or after `max_iterations`
+        steps. Some five steps are usual.
+
+        Measurements of the same query are averaged; what no distribution can attain is moved to the
+        nearest that one can. Where measurements contradict each other, as noise makes them, a
+        second search of at most as many steps fits all of them by least squares instead, and
+        relative entropy decides what is left open: the further they contradict each other, the less
+        closely is any of them fitted. Only released values go in, so this costs no privacy.
+        """
         values = np.asarray(measurements, np.float64)
         if len(queries) != len(values):
             raise ValueError(f"{len(queries)} queries, but {len(values)} measurements")
@@ -89,40 +105,3 @@ class EntropyProjection:
 
 def _known(multipliers: Mapping[Query, float], queries: Sequence[Query]) -> Floats:
     return np.array([multipliers.get(query, 0.0) for query in queries])
-
-
-def pep_update(
-    histogram: Histogram,
-    queries: Sequence[Query],
-    measurements: npt.ArrayLike,
-    *,
-    tolerance: float = 0.0,
-    max_iterations: int = 100,
-) -> Histogram:
-    """Private entropy projection (Liu, Vietri and Wu, 2021): fit all measurements at once.
-
-    measurements: (queries,) what was released, as shares of groups (group level) or of people.
-
-    Among the distributions that agree with the measurements, the one with the smallest relative
-    entropy to `histogram` is sought, by Newton's method on one multiplier for each query. The paper
-    makes one query agree after another, which has the same limit but may take very many turns where
-    queries say nearly the same. The search ends as soon as all answers are within `tolerance`, when
-    a step would move no answer by more than 1e-10, or after `max_iterations` steps. Some five steps
-    are usual.
-
-    Measurements of the same query are averaged; what no distribution can attain is moved to the
-    nearest that one can. Where measurements contradict each other, as noise makes them, a second
-    search of at most as many steps fits all of them by least squares instead, and relative entropy
-    decides what is left open: the further they contradict each other, the less closely is any of
-    them fitted. Only released values go in, so this costs no privacy.
-
-    >>> from kinfolk.datasets import load_schema
-    >>> from kinfolk.queries.workload import Workload
-    >>> start = Histogram.uniform(load_schema("acs-red"))
-    >>> queries = [Workload.of(start.schema).query(number) for number in (0, 1333, 2000)]
-    >>> after = pep_update(start, queries, [0.1, 0.1, 0.1], tolerance=1e-9)
-    >>> after.answer_queries(queries).round(6).tolist()
-    [0.1, 0.1, 0.1]
-    """
-    found = EntropyProjection(histogram, tolerance=tolerance, max_iterations=max_iterations)
-    return found.onto(queries, measurements)

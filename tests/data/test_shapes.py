@@ -12,8 +12,7 @@ from generators import numerics, schemas
 from kinfolk.data.columns import encode_column
 from kinfolk.data.decode import decode
 from kinfolk.data.encoded import Encoded
-from kinfolk.data.shape import Shape
-from kinfolk.data.shapes import Shapes
+from kinfolk.data.shapes import Shape, Shapes
 from kinfolk.data.shapes import numerics as numerics_of
 from kinfolk.errors import KinfolkError
 from kinfolk.schema import IndividualTable, Numeric, Schema, WorkloadSpec
