@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from kinfolk._typing import Floats
 from kinfolk.audit.tradeoff import (
     Ceiling,
     ErrorRates,
@@ -28,7 +29,6 @@ from kinfolk.audit.tradeoff import (
 )
 from kinfolk.privacy.guarantee import Guarantee
 
-Floats = npt.NDArray[np.float64]
 Sides = npt.NDArray[np.bool_]
 Rate = Callable[..., float]
 

@@ -22,8 +22,8 @@ from typing import Any, TypeVar
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
+from kinfolk._typing import Floats, Ints
 from kinfolk.audit.town import Home, Member, encoded, town_schema
 from kinfolk.errors import KinfolkError
 from kinfolk.methods.method import Step
@@ -35,8 +35,6 @@ from kinfolk.queries.counting import Counter
 from kinfolk.queries.naming import describe_marginal
 from kinfolk.queries.workload import Workload
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 State = TypeVar("State", bound=Hashable)
 
 RESTARTS = 20

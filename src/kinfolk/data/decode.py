@@ -10,13 +10,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.types as pt
 
+from kinfolk._typing import Codes
 from kinfolk.data.columns import column_kind
 from kinfolk.data.encoded import CodeArray, Encoded
 from kinfolk.data.numbers import draw_numbers, is_whole_numbers, stored_as, stores_floats
 from kinfolk.data.shapes import Shapes
 from kinfolk.schema import Attribute, Categorical, Numeric, Schema, Value
-
-Codes = npt.NDArray[np.integer[Any]]
 
 
 def decode(

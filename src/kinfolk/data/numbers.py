@@ -11,13 +11,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.types as pt
 
+from kinfolk._typing import Floats
 from kinfolk.data.columns import number_codes
 from kinfolk.data.encoded import CodeArray, Encoded, Numbers
 from kinfolk.data.shapes import Shape, Shapes, draw_inside, keep_inside, numerics
 from kinfolk.schema import Attribute, Numeric
 from kinfolk.schema.condition_evaluator import GroupValues
-
-Floats = npt.NDArray[np.float64]
 
 
 def draw_numbers(

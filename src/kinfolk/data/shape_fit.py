@@ -10,10 +10,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from kinfolk._typing import Floats
 from kinfolk.schema import Numeric
 from kinfolk.schema.fine import SPAN, bin_of_cells, first_width, tail_of
-
-Floats = npt.NDArray[np.float64]
 
 SLOPES = np.linspace(-8, 8, 81)
 """By how much the logarithm of the density may change across a bin."""

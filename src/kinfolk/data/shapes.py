@@ -13,13 +13,12 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from kinfolk._typing import Codes, Floats
 from kinfolk.data.shape_fit import fit_shares
 from kinfolk.errors import KinfolkError
 from kinfolk.schema import Attribute, Numeric, Schema
 from kinfolk.schema.fine import bin_of_cells, fine
 
-Codes = npt.NDArray[np.integer[Any]]
-Floats = npt.NDArray[np.float64]
 Inexact = TypeVar("Inexact", bound=npt.NDArray[np.floating[Any]])
 
 SHARES = "shares"

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from kinfolk._typing import Ints
 from kinfolk.data.buckets import hash_ids
 from kinfolk.data.columns import column_kind, written
 from kinfolk.data.encode import check_table_names, encode_sources, home_columns, people_columns
@@ -30,7 +31,6 @@ from kinfolk.data.tables import (
 from kinfolk.errors import DataError
 from kinfolk.schema import Attribute, Categorical, Numeric, Schema
 
-Ints = npt.NDArray[np.int64]
 Recipe = tuple[str | None, Callable[[], Ints]]
 """What is computed, in words; and how: (groups,) a number for every group. None for what no change
 of one person's attributes can move: sizes and roles."""

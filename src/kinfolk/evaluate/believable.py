@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from kinfolk.data.encoded import Encoded
 from kinfolk.data.numbers import group_values
@@ -22,8 +21,6 @@ from kinfolk.evaluate.distributions import OTHERS, Shown, TwoWay
 from kinfolk.evaluate.groups import PairTable, Tie
 from kinfolk.evaluate.verdict import Finding, broken_share
 from kinfolk.schema.words import singular
-
-Bools = npt.NDArray[np.bool_]
 
 ANY = "any"
 EXPECTED = 10

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from kinfolk._typing import Floats, Ints
 from kinfolk.data.encoded import Encoded
 from kinfolk.data.numbers import group_values
 from kinfolk.data.shapes import numerics
@@ -15,9 +15,6 @@ from kinfolk.evaluate.distributions import Shown
 from kinfolk.evaluate.groups import PairTable, Tie
 from kinfolk.evaluate.verdict import Finding, number_words
 from kinfolk.schema.condition_evaluator import quantities
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 PAIRS = 2_000_000
 """Pairs that are looked at one by one at most; of more, those of every second group, and so on."""

@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from kinfolk._typing import Ints
 from kinfolk.data.encoded import Encoded
 from kinfolk.schema import Schema
 from kinfolk.schema.names import AttributeNames
-
-Ints = npt.NDArray[np.int64]
 
 FOLDS = (50, 30, 20, 12, 8)
 """Categories an attribute is shown with at most; the first of these that keeps within CELLS."""

@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from kinfolk._typing import Ints
 from kinfolk.data.encoded import Encoded
 from kinfolk.evaluate.distributions import Shown, distance
 from kinfolk.schema import Schema
-
-Ints = npt.NDArray[np.int64]
 
 CHUNK = 65_536
 """Groups whose members are paired at a time."""

@@ -8,13 +8,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from kinfolk._typing import Floats
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.questions import describe
 from kinfolk.queries.workload import Marginal, Workload
 from kinfolk.schema import Level, Schema
 from kinfolk.schema.names import AttributeNames
-
-Floats = npt.NDArray[np.float64]
 
 COMMON = 0.01
 """Answers of at least this share are called common: most cells of a large workload are near 0."""

@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kinfolk._typing import Floats, Ints
 from kinfolk.models.collapsed_kernel import combine, moments
 from kinfolk.models.universe import Universe
 from kinfolk.queries.workload import Query
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 class Collapsed:

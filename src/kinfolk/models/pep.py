@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from kinfolk._typing import Floats
 from kinfolk.models.collapsed import Collapsed
 from kinfolk.models.histogram import Histogram
 from kinfolk.models.projection import Constraints, Search, agree, compromise
 from kinfolk.queries.workload import Query
-
-Floats = npt.NDArray[np.float64]
 
 EDGE = 1e-6
 """How near to the ends of what is possible an answer is moved, in parts of what lies between."""

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from kinfolk._typing import Bools
 from kinfolk.schema import Schema
 
-Bools = npt.NDArray[np.bool_]
 Kind = tuple[Bools, ...]
 """For each attribute of a member, the role included, which of its categories go with the kind."""
 Forbidden = tuple[tuple[int, ...], Bools]

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from kinfolk._typing import Floats
 from kinfolk.models.collapsed import Collapsed
-
-Floats = npt.NDArray[np.float64]
 
 STRIDE = 10.0
 """How far the logarithm of a probability may move along one axis in one step."""

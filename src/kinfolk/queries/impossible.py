@@ -6,13 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 
 import numpy as np
-import numpy.typing as npt
 
+from kinfolk._typing import Bools
 from kinfolk.queries.workload import Marginal, Workload, ties
 from kinfolk.schema import Schema
 from kinfolk.schema.rules import Rule
 
-Bools = npt.NDArray[np.bool_]
 Axes = Mapping[tuple[str | None, str], int]
 """Where an attribute stands in a marginal: by whose it is (a role, or nobody's in particular)."""
 

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from kinfolk._typing import Bools
 from kinfolk.data.draft.hints import RoleGuess, name_in_rule, value_in_rule
 from kinfolk.data.draft.links import Membership
 from kinfolk.data.draft.profile import Profile
@@ -20,8 +21,6 @@ from kinfolk.data.draft.rounding import Floats, Ints
 from kinfolk.schema import Attribute, Categorical, Numeric, Roles, Schema, Value
 from kinfolk.schema.findings import Findings
 from kinfolk.schema.rules import check_rules
-
-Bools = npt.NDArray[np.bool_]
 
 MOST = 18
 """Rules that are suggested, ..."""

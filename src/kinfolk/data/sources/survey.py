@@ -18,10 +18,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
+from kinfolk._typing import Bools
 from kinfolk.errors import KinfolkError, Problem
 
 Codes: TypeAlias = npt.NDArray[np.int64]
-Bools: TypeAlias = npt.NDArray[np.bool_]
 
 BLANK: Final = -(2**63)
 """The code of an empty cell; no survey uses it."""

@@ -9,16 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from kinfolk.experiments.simulate.draw import (
-    Bands,
-    Bools,
-    Floats,
-    Ints,
-    Shares,
-    coin,
-    normal,
-    years_above,
-)
+from kinfolk._typing import Bools, Floats, Ints
+from kinfolk.experiments.simulate.draw import Bands, Shares, coin, normal, years_above
 from kinfolk.experiments.simulate.families import FEMALE, Block, Kind, Role
 
 # Age of the head where no younger generation fixes it, and the row for each Kind; kinds with a

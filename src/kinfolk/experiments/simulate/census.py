@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from kinfolk._typing import Floats, Ints
 from kinfolk.experiments.simulate import ages, families, people
-from kinfolk.experiments.simulate.draw import Floats, Ints, Shares, Simulated, coin, curve, logistic
+from kinfolk.experiments.simulate.draw import Shares, Simulated, coin, curve, logistic
 from kinfolk.experiments.simulate.families import GENERATION, OUTSIDE, Block, Kind, Role
 
 BLOCK = 8192

@@ -12,7 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
-from kinfolk.experiments.simulate.draw import Bools, Floats, Ints, Shares, coin
+from kinfolk._typing import Bools, Floats, Ints
+from kinfolk.experiments.simulate.draw import Shares, coin
 
 Kind = IntEnum(
     "Kind",

@@ -10,7 +10,8 @@ from enum import IntEnum
 
 import numpy as np
 
-from kinfolk.experiments.simulate.draw import Bools, Floats, Ints, Shares, curve, logistic
+from kinfolk._typing import Bools, Floats, Ints
+from kinfolk.experiments.simulate.draw import Shares, curve, logistic
 from kinfolk.experiments.simulate.families import FEMALE, MALE, Block, Kind, Role
 
 Origin = IntEnum(

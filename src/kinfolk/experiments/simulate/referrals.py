@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from kinfolk._typing import Bools, Floats, Ints
 from kinfolk.experiments.simulate.draw import (
     Bands,
-    Bools,
-    Floats,
-    Ints,
     Shares,
     Simulated,
     coin,

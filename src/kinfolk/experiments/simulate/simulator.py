@@ -18,10 +18,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kinfolk._typing import Ints
 from kinfolk.datasets import schema_text
 from kinfolk.errors import KinfolkError
 from kinfolk.experiments.simulate.census import draw_acs, draw_reduced, draw_related
-from kinfolk.experiments.simulate.draw import Ints, Simulated
+from kinfolk.experiments.simulate.draw import Simulated
 from kinfolk.experiments.simulate.referrals import WORDS, draw_referrals
 
 
