@@ -5,6 +5,9 @@ Counts of parts of the data add up to the counts of the whole, as long as no gro
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numba
 import numpy as np
 import numpy.typing as npt
@@ -63,13 +66,8 @@ class Counter:
         size = data.sizes - data.schema.sizes.start
         role = np.zeros(data.people, np.uint8) if data.role is None else data.role
         group_cells, cells = self._cells(data)
-        # One type of codes, so that the loop is compiled once.
-        group_codes = np.vstack(
-            [data.group.T.astype(np.uint16), size.astype(np.uint16), *group_cells]
-        )
-        individual_codes = np.vstack(
-            [data.individual.T.astype(np.uint16), role.astype(np.uint16), *cells]
-        )
+        group_codes = _rows(data.group, size, group_cells)
+        individual_codes = _rows(data.individual, role, cells)
         groups = Groups(group_codes, individual_codes, role, data.offsets)
         count_families(groups, self._families, numba.get_num_threads(), self.counts)
         self.groups += data.groups
@@ -104,6 +102,15 @@ def count(
     counter = Counter(workload, weights=weights)
     counter.add(data)
     return counter.counts
+
+
+def _rows(table: npt.NDArray[Any], last: npt.NDArray[Any], more: Sequence[Cells]) -> Cells:
+    """(columns, rows) the columns of a table and others: each in one piece, along which loops go.
+
+    All are of one type, so that the loop is compiled once.
+    """
+    columns = [column.astype(np.uint16) for column in (*table.T, last)]
+    return np.stack([*columns, *more])
 
 
 def _alike(workload: Workload, weights: Ints) -> list[list[int]]:
