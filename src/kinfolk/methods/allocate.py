@@ -14,14 +14,19 @@ from kinfolk.methods.method import Step, first_steps
 from kinfolk.privacy.mechanisms import Gaussian
 from kinfolk.privacy.sensitivity import moves_whole_groups
 from kinfolk.privacy.view import PublicView
-from kinfolk.queries.workload import Marginal, order_of, parts_of
+from kinfolk.queries.workload import Marginal, coarse_marginal, order_of, parts_of
 from kinfolk.schema import Schema
 
 NOISIEST = 0.2
 """The largest noise on a cell, as a share of all groups, with which a marginal is worth buying:
 beyond it, marginals of fewer attributes leave smaller errors."""
-IN_COMMON = 24
-"""How many times the budget of others goes to the same attribute of two relatives,"""
+IN_COMMON = 48
+"""How many times the budget of others goes to the same attribute of two relatives (of numbers with
+many bins, to their large bins;"""
+IN_DETAIL = 4
+"""to the bins themselves so many times),"""
+AMOUNTS = 12
+"""to large bins of a number of the group with one of its members,"""
 OF_ROLES = 6
 """and to what members of each role are like. There are few such marginals, so that little is taken
 from the rest, and all others are the better for a head that is a head."""
@@ -151,7 +156,8 @@ def _distinct(view: PublicView) -> list[int]:
             continue
         alone = not marginal.individual and not marginal.relative
         level = "either" if alone and _whole(view, at) else (marginal.level, marginal.relation)
-        kept.setdefault((level, marginal.group, marginal.individual, marginal.relative), at)
+        about = (marginal.group, marginal.individual, marginal.relative, marginal.coarse)
+        kept.setdefault((level, *about), at)
     return sorted(kept.values())
 
 
@@ -166,14 +172,14 @@ def _grouped(view: PublicView, chosen: Sequence[int], rho: Fraction) -> list[Mea
     levels = [marginals[at].level for at in chosen]
     first = dict(zip(reversed(levels), reversed(chosen), strict=True))
     pressure = {level: _pressure(view, marginals[at]) for level, at in first.items()}
-    priority = {at: Fraction(_priority(view.workload.schema, marginals[at])) for at in chosen}
+    shares = {at: Fraction(priority(view.workload.schema, marginals[at])) for at in chosen}
     total = dict.fromkeys(first, Fraction(0))
     for at, level in zip(chosen, levels, strict=True):
-        total[level] += priority[at]
+        total[level] += shares[at]
     alike: dict[tuple[str, Fraction], list[int]] = {}
     for at, level in zip(chosen, levels, strict=True):
         bought = "both" if _whole(view, at) and not _related(marginals[at]) else level
-        alike.setdefault((bought, priority[at]), []).append(at)
+        alike.setdefault((bought, shares[at]), []).append(at)
     found: list[MeasurementGroup] = []
     for (_, often), own in alike.items():
         each = [pressure[marginals[at].level] * often / total[marginals[at].level] for at in own]
@@ -187,15 +193,25 @@ def _grouped(view: PublicView, chosen: Sequence[int], rho: Fraction) -> list[Mea
     return found
 
 
-def _priority(schema: Schema, marginal: Marginal) -> int:
+def priority(schema: Schema, marginal: Marginal) -> int:
     """How much more of the budget a marginal gets than others of its level; public.
 
-    Who is who, and what relatives have in common, makes a household: with the noise of all the
-    other marginals little of it would be left.
+    Who is who, what relatives have in common, and what members have of what the group has, makes a
+    household: with the noise of all the other marginals little of it would be left.
     """
     if marginal.relation is not None:
-        return IN_COMMON if marginal.individual == marginal.relative else 1
+        if marginal.individual != marginal.relative:
+            return 1
+        detailed = not marginal.coarse and coarse_marginal(schema, marginal) is not None
+        return IN_DETAIL if detailed else IN_COMMON
+    if marginal.coarse:
+        return AMOUNTS
     return OF_ROLES if len(schema.individual_attributes) in marginal.individual else 1
+
+
+def comes_ahead(schema: Schema, marginal: Marginal) -> bool:
+    """Whether a marginal is learnt before others: it is known better, or a number's own."""
+    return marginal.alone or priority(schema, marginal) > IN_DETAIL
 
 
 def _sets(view: PublicView, chosen: Sequence[int]) -> list[tuple[int, ...]]:
@@ -203,8 +219,8 @@ def _sets(view: PublicView, chosen: Sequence[int]) -> list[tuple[int, ...]]:
     found: dict[object, list[int]] = {}
     for at in chosen:
         marginal = view.workload.marginals[at]
-        about = (marginal.relation, marginal.group, marginal.individual, marginal.relative)
-        found.setdefault(about, []).append(at)
+        named = (marginal.group, marginal.individual, marginal.relative)
+        found.setdefault((marginal.relation, *named, marginal.coarse), []).append(at)
     return [tuple(one) for one in found.values()]
 
 

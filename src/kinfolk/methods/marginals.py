@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from kinfolk.data.shapes import SHARES
 from kinfolk.errors import KinfolkError
-from kinfolk.methods.allocate import FINELY, planned_purchases, steps_of
+from kinfolk.methods.allocate import FINELY, comes_ahead, planned_purchases, steps_of
 from kinfolk.methods.method import (
     NothingLearntError,
     Progress,
@@ -38,8 +38,7 @@ from kinfolk.methods.mixture_fit import (
 from kinfolk.methods.number_shapes import fit_shapes
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout, Scheme
-from kinfolk.models.mixture.factors import Factors
-from kinfolk.models.mixture.prepared import Prepared
+from kinfolk.models.mixture.grains import Grains
 from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.curator import Curator, Measurement
 from kinfolk.privacy.view import PublicView
@@ -47,6 +46,7 @@ from kinfolk.queries.impossible import impossible_queries
 from kinfolk.queries.workload import (
     Marginal,
     Workload,
+    with_coarse,
     with_lower_orders,
     with_numbers,
     with_sizes,
@@ -109,9 +109,9 @@ class Marginals:
         """All orders are counted; which are bought depends on how many groups there are.
 
         Marginals that are weighted by size do not tell sizes, so these are asked for if nothing
-        else does. Numbers are counted finely, too.
+        else does. Numbers are counted finely, too, and coarsely where they go together.
         """
-        return with_numbers(with_lower_orders(with_sizes(workload)))
+        return with_coarse(with_numbers(with_lower_orders(with_sizes(workload))))
 
     def steps(self, view: PublicView) -> list[Step]:
         """What it will buy: the number of groups, whole marginals in portions, then numbers."""
@@ -228,7 +228,7 @@ class MarginalsTraining:
     ) -> list[Measured]:
         """The marginals in random batches, each with its share of every level."""
         curator = self._curator
-        factors = Factors(self._layout)
+        grains = Grains(self._layout, curator.workload, curator.weights)
         values = dict(zip(marginals, found, strict=True))
         levels = [curator.workload.marginals[at].level for at in marginals]
         dealt = [
@@ -243,19 +243,15 @@ class MarginalsTraining:
         for first in range(parts):
             own = sorted(int(at) for at in dealt[first::parts])
             rates, precision = np.concatenate([values[at] for at in own], axis=1)
-            prepared = Prepared.of(
-                self._layout,
-                curator.workload,
-                weights=curator.weights,
-                marginals=own,
-                factors=factors,
-            )
+            asked = [curator.workload.marginals[at] for at in own]
+            ahead = [comes_ahead(curator.workload.schema, marginal) for marginal in asked]
             batches.append(
                 Measured(
-                    prepared=prepared,
+                    prepared=grains.prepare(own),
                     rates=rates,
                     precision=precision,
                     impossible=impossible_queries(curator.workload, own),
+                    ahead=np.repeat(ahead, [marginal.cells for marginal in asked]),
                 )
             )
         return batches

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from kinfolk.methods.adam import Adam
 from kinfolk.models.layout import Layout
-from kinfolk.models.mixture.prepared import Prepared, softmax, softmax_vjp
+from kinfolk.models.mixture.prepared import softmax, softmax_vjp
 
 Floats = npt.NDArray[np.float64]
 Table = npt.NDArray[np.floating[Any]]
@@ -30,15 +30,27 @@ FORGETTING = (0.8, 0.7)
 squares, probabilities that must become small take ten times as many steps to get there."""
 PATIENCE = 3
 """After so many passes that learnt nothing, a trial ends."""
+AHEAD = 3
+"""Passes over what has a priority, before all else is looked at."""
 COOLING = 0.25
 """How many more passes there are in which the rate falls to nothing, as a share of the others."""
+
+
+class Answering(Protocol):
+    """Marginals that are prepared for being answered again and again."""
+
+    def answers(self, probabilities: Table) -> Floats:
+        """(queries,) what one group adds on average. probabilities: (rows, K)."""
+
+    def vjp(self, probabilities: Table, cotangent: Floats) -> Table:
+        """(rows, K) the gradient by the probabilities; cotangent: (queries,), by the answers."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
     """Some marginals as they were released."""
 
-    prepared: Prepared
+    prepared: Answering
     """Answers them."""
     rates: Floats
     """(queries,) the noisy count of each, by the number of groups."""
@@ -46,6 +58,8 @@ class Measured:
     """(queries,) one over the variance of each."""
     impossible: npt.NDArray[np.bool_] | None = None
     """(queries,) which of them the rules make certain: the rate is 0, and there is no noise."""
+    ahead: npt.NDArray[np.bool_] | None = None
+    """(queries,) which of them are learnt before the others."""
 
     def __post_init__(self) -> None:
         if self.impossible is not None:
@@ -60,6 +74,11 @@ class Measured:
         """Half the gradient of the misfit by the probabilities, (rows, K)."""
         distance = self.prepared.answers(probabilities) - self.rates
         return self.prepared.vjp(probabilities, self.precision * distance)
+
+    def only_ahead(self) -> Measured:
+        """The same, where nothing is known but what is learnt ahead."""
+        ahead = False if self.ahead is None else self.ahead
+        return replace(self, precision=self.precision * ahead)
 
     def split_noise(self, rng: np.random.Generator) -> tuple[Measured, Measured]:
         """Two measurements with noise of their own, each of half the precision.
@@ -98,9 +117,18 @@ class MixtureFit:
         components: int,
         rng: np.random.Generator,
     ) -> MixtureFit:
-        """Begin with components that are nearly alike."""
+        """Begin with components that are nearly alike, and learn what comes ahead of all else.
+
+        What is known best is what makes a household: it would be learnt last, as it takes the
+        most steps, if it were learnt along with all the noise of the rest.
+        """
         logits = START * rng.standard_normal((layout.rows, components), np.float32)
-        return cls(layout, batches, logits)
+        fit = cls(layout, batches, logits)
+        if any(batch.ahead is not None and batch.ahead.any() for batch in batches):
+            fit._batches = [batch.only_ahead() for batch in batches]
+            fit.steps(np.ones(AHEAD * BATCHES), rng)
+            fit._batches = batches
+        return fit
 
     def run(
         self,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ import numpy.typing as npt
 
 from kinfolk.errors import KinfolkError
 from kinfolk.models.person_kinds import Kind, person_kinds
-from kinfolk.schema import Schema
+from kinfolk.schema import Attribute, Schema
+from kinfolk.schema.coarse import coarse_codes, coarse_size
 from kinfolk.schema.roles import is_whole
 
 Floats = npt.NDArray[np.floating[Any]]
@@ -54,6 +56,8 @@ class Layout:
     """The public schema."""
     scheme: tuple[tuple[int, ...], ...]
     """For each role, how many members each of its slots holds."""
+    coarse: bool = False
+    """Whether numbers have large bins (`schema.coarse`): so are coarse marginals answered."""
 
     @classmethod
     def of(cls, schema: Schema, *, scheme: Scheme | None = None) -> Layout:
@@ -138,20 +142,52 @@ class Layout:
     @cached_property
     def group_offsets(self) -> tuple[int, ...]:
         """Where each group attribute begins among the group's rows; the last entry is D_G."""
-        sizes = (attribute.size for attribute in self.schema.group_attributes.values())
-        return (0, *itertools.accumulate(sizes))
+        return self._offsets(self.schema.group_attributes)
 
     @cached_property
     def individual_offsets(self) -> tuple[int, ...]:
         """Where each attribute of a member begins among a kind's rows; the last entry is D_I."""
-        sizes = (attribute.size for attribute in self.schema.member_attributes.values())
-        return (0, *itertools.accumulate(sizes))
+        return self._offsets(self.schema.member_attributes)
+
+    def _offsets(self, attributes: Mapping[str, Attribute]) -> tuple[int, ...]:
+        size = coarse_size if self.coarse else attrgetter("size")
+        return (0, *itertools.accumulate(map(size, attributes.values())))
 
     @cached_property
     def _kinds(self) -> tuple[tuple[Kind, ...], ...]:
         """For each slot its kinds of people."""
         by_role = person_kinds(self.schema)
-        return tuple(by_role[role] for role in self.slot_roles)
+        found = tuple(by_role[role] for role in self.slot_roles)
+        if not self.coarse:
+            return found
+        codes = [coarse_codes(one) for one in self.schema.member_attributes.values()]
+        return tuple(tuple(tuple(map(_coarsely, kind, codes)) for kind in kinds) for kinds in found)
+
+    @cached_property
+    def coarsened(self) -> Layout:
+        """The same slots and kinds of people, with large bins."""
+        return replace(self, coarse=True)
+
+    @cached_property
+    def coarse_rows(self) -> Ints:
+        """(rows,) for every row the one of the coarsened layout that it is a part of.
+
+        They never fall, so that the rows of a large bin stand together.
+        """
+        other = self.coarsened
+        group, members = (
+            [np.array(coarse_codes(one), np.int64) for one in attributes.values()]
+            for attributes in (self.schema.group_attributes, self.schema.member_attributes)
+        )
+        parts = [np.arange(self.group_start)]
+        starts = zip(group, other.group_offsets, strict=False)
+        parts += [other.group_start + start + codes for codes, start in starts]
+        parts.append(np.arange(other.kind_start, other.individual_start))
+        for kind in range(self.kinds):
+            first = other.individual_start + kind * other.kind_rows
+            starts = zip(members, other.individual_offsets, strict=False)
+            parts += [first + start + codes for codes, start in starts]
+        return np.concatenate(parts)
 
     @cached_property
     def kind_starts(self) -> Ints:
@@ -218,6 +254,13 @@ class Layout:
     def parameters(self, components: int) -> int:
         """How many numbers a mixture of so many components holds."""
         return self.rows * components
+
+
+def _coarsely(allowed: npt.NDArray[np.bool_], codes: Sequence[int]) -> npt.NDArray[np.bool_]:
+    """Which large bins hold a bin that is allowed."""
+    found = np.zeros(max(codes) + 1, np.bool_)
+    np.logical_or.at(found, np.array(codes), allowed)
+    return found
 
 
 def _most_members(schema: Schema) -> list[int]:

@@ -92,7 +92,8 @@ def paired_marginals(workload: Workload) -> list[tuple[int, int]]:
     levels: dict[str, dict[object, int]] = {"group": {}, "individual": {}}
     for at, marginal in enumerate(workload.marginals):
         if marginal.level in levels and marginal.individual and not marginal.alone:
-            levels[marginal.level].setdefault((marginal.group, marginal.individual), at)
+            asked = (marginal.group, marginal.individual, marginal.coarse)
+            levels[marginal.level].setdefault(asked, at)
     individual = levels["individual"]
     return [(at, individual[asked]) for asked, at in levels["group"].items() if asked in individual]
 

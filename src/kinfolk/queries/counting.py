@@ -5,7 +5,8 @@ Counts of parts of the data add up to the counts of the whole, as long as no gro
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numba
@@ -23,8 +24,9 @@ from kinfolk.queries.kernel import (
     Ints,
     count_families,
 )
-from kinfolk.queries.workload import Workload, ties
+from kinfolk.queries.workload import Marginal, Workload, ties
 from kinfolk.schema import Level, Schema
+from kinfolk.schema.coarse import coarse_codes, is_coarser
 from kinfolk.schema.fine import FineAttributes
 
 _LEVELS = {Level.GROUP: GROUP, Level.INDIVIDUAL: INDIVIDUAL, Level.RELATION: RELATION}
@@ -57,6 +59,7 @@ class Counter:
         self.cleaning = Cleaning()
         """What was left out of the tables that have been counted so far."""
         self._fine = FineAttributes.of(workload.schema) if workload.finely else None
+        self._coarse = _coarse_tables(workload.schema) if workload.coarsely else ({}, {})
         self._families = _families(workload, self.weights)
 
     def add(self, data: Encoded) -> None:
@@ -66,8 +69,12 @@ class Counter:
         size = data.sizes - data.schema.sizes.start
         role = np.zeros(data.people, np.uint8) if data.role is None else data.role
         group_cells, cells = self._cells(data)
-        group_codes = _rows(data.group, size, group_cells)
-        individual_codes = _rows(data.individual, role, cells)
+        group_coarse, coarse = (
+            [table[codes[:, at]] for at, table in tables.items()]
+            for tables, codes in zip(self._coarse, (data.group, data.individual), strict=True)
+        )
+        group_codes = _rows(data.group, size, [*group_cells, *group_coarse])
+        individual_codes = _rows(data.individual, role, [*cells, *coarse])
         groups = Groups(group_codes, individual_codes, role, data.offsets)
         count_families(groups, self._families, numba.get_num_threads(), self.counts)
         self.groups += data.groups
@@ -75,7 +82,7 @@ class Counter:
         self.cleaning += data.cleaning
 
     def _cells(self, data: Encoded) -> tuple[list[Cells], list[Cells]]:
-        """Rows of codes that come after the others: cells, in the order of `_fine_rows`."""
+        """Rows of codes that come after the others: cells, in the order of `_places`."""
         if self._fine is None:
             return [], []
         if data.cells is None:
@@ -120,8 +127,10 @@ def _alike(workload: Workload, weights: Ints) -> list[list[int]]:
     """
     families: dict[tuple[object, ...], list[int]] = {}
     for index, marginal in enumerate(workload.marginals):
-        parts = (marginal.individual, marginal.relative, weights[index].tobytes(), marginal.fine)
-        families.setdefault((marginal.relation or "", marginal.level, *parts), []).append(index)
+        parts = (marginal.individual, marginal.relative, weights[index].tobytes())
+        grain = (marginal.fine, marginal.coarse)
+        key = (marginal.relation or "", marginal.level, *parts, *grain)
+        families.setdefault(key, []).append(index)
     return [
         families[key] for key in sorted(families, key=lambda key: (key[:2], -len(families[key])))
     ]
@@ -130,7 +139,7 @@ def _alike(workload: Workload, weights: Ints) -> list[list[int]]:
 def _families(workload: Workload, weights: Ints) -> Families:
     """The workload as flat integer arrays for the compiled loop."""
     families = _alike(workload, weights)
-    own_rows, member_rows = _fine_rows(workload.schema) if workload.finely else ({}, {})
+    own_rows, member_rows = _places(workload)
     attributes: list[int] = []
     sizes: list[int] = []
     spans: list[tuple[int, ...]] = []
@@ -140,8 +149,7 @@ def _families(workload: Workload, weights: Ints) -> Families:
     for family in families:
         marginal = workload.marginals[family[0]]
         first = len(attributes)
-        rows = [member_rows[p] for p in marginal.individual] if marginal.fine else []
-        attributes += rows or [*marginal.individual, *marginal.relative]
+        attributes += member_rows.of(marginal, (*marginal.individual, *marginal.relative))
         sizes += marginal.shape[len(marginal.group) :]
         spans.append((first, first + len(marginal.individual), len(attributes)))
         if marginal.relation not in ranges:
@@ -151,7 +159,7 @@ def _families(workload: Workload, weights: Ints) -> Families:
         for index in family:
             marginal = workload.marginals[index]
             group_spans.append((len(attributes), len(attributes) + len(marginal.group)))
-            attributes += [own_rows[p] if marginal.fine else p for p in marginal.group]
+            attributes += own_rows.of(marginal, marginal.group)
             sizes += marginal.shape[: len(marginal.group)]
     order = [index for family in families for index in family]
     leaders = [workload.marginals[family[0]] for family in families]
@@ -171,17 +179,51 @@ def _families(workload: Workload, weights: Ints) -> Families:
     )
 
 
-def _fine_rows(schema: Schema) -> tuple[dict[int, int], dict[int, int]]:
-    """Where the cells of attributes stand among the rows of codes: position -> row.
+@dataclass(frozen=True, kw_only=True)
+class _Places:
+    """Where attributes of one table stand among the rows of codes: position -> row.
 
-    They come after the attributes and the size, or the role.
+    By bins at their own position. Cells come after the attributes and the size, or the role; coarse
+    codes after these.
     """
-    fine = FineAttributes.of(schema)
-    found: list[dict[int, int]] = []
-    for attributes, own in (
-        (schema.group_attributes, fine.group),
-        (schema.individual_attributes, fine.individual),
+
+    fine: Mapping[int, int]
+    coarse: Mapping[int, int]
+
+    def of(self, marginal: Marginal, positions: Sequence[int]) -> list[int]:
+        """The rows of some attributes of a marginal, as it counts them."""
+        if marginal.fine:
+            return [self.fine[at] for at in positions]
+        return [self.coarse.get(at, at) for at in positions] if marginal.coarse else list(positions)
+
+
+def _places(workload: Workload) -> tuple[_Places, _Places]:
+    """Those of the group's attributes, and those of the members'."""
+    schema = workload.schema
+    cells = FineAttributes.of(schema) if workload.finely else None
+    tables = _coarse_tables(schema) if workload.coarsely else ({}, {})
+    found: list[_Places] = []
+    for attributes, own, coarse in (
+        (schema.group_attributes, cells.group if cells else (), tables[0]),
+        (schema.individual_attributes, cells.individual if cells else (), tables[1]),
     ):
         position = {name: at for at, name in enumerate(attributes)}
-        found.append({position[name]: row for row, name in enumerate(own, len(attributes) + 1)})
+        first = len(attributes) + 1
+        fine = {position[name]: row for row, name in enumerate(own, first)}
+        found.append(
+            _Places(fine=fine, coarse={at: row for row, at in enumerate(coarse, first + len(fine))})
+        )
     return found[0], found[1]
+
+
+def _coarse_tables(schema: Schema) -> tuple[dict[int, Cells], dict[int, Cells]]:
+    """For every attribute whose bins are put together, by position, the coarse code of each."""
+    own, members = (
+        {
+            at: np.array(coarse_codes(one), np.uint16)
+            for at, one in enumerate(attributes.values())
+            if is_coarser(one)
+        }
+        for attributes in (schema.group_attributes, schema.individual_attributes)
+    )
+    return own, members

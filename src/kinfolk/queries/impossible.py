@@ -20,7 +20,8 @@ def impossible_cells(schema: Schema, marginal: Marginal) -> Bools:
     """(cells,) which queries of a marginal have the answer 0, whatever the data is.
 
     A cell is impossible if it is for a member of every role (at the relation level: for every two
-    roles that are related so). A query with the role is about one of them.
+    roles that are related so). A query with the role is about one of them. Of large bins nothing
+    is said: rules are about bins.
 
     >>> from dataclasses import replace
     >>> from kinfolk.datasets import load_schema
@@ -32,7 +33,7 @@ def impossible_cells(schema: Schema, marginal: Marginal) -> Bools:
     """
     rules = [rule for rule in schema.rules if rule.cells is not None]
     whole = np.zeros(marginal.shape, np.bool_)
-    if not rules:
+    if not rules or marginal.coarse:
         return whole.ravel()
     names = [*schema.group_attributes, schema.count]
     members = list(schema.member_attributes)

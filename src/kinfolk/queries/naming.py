@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kinfolk.queries.workload import Marginal, number_marginal, order_of
+from kinfolk.queries.workload import Marginal, coarse_marginal, number_marginal, order_of
 from kinfolk.schema import Level, Schema
 from kinfolk.schema.names import AttributeNames
 
 PARTS = ("group", "individual", "relative")
 NUMBER, BINS, CELLS = "number", "by bins", "finely"
 """Said of a number that is counted on its own, and how."""
+COARSELY = "coarsely"
+"""Said of a marginal whose numbers have large bins."""
 
 
 def describe_marginal(schema: Schema, marginal: Marginal) -> dict[str, Any]:
@@ -39,6 +41,7 @@ def describe_marginal(schema: Schema, marginal: Marginal) -> dict[str, Any]:
         **relation,
         **{part: names for part, names in named.items() if names},
         **({NUMBER: CELLS if marginal.fine else BINS} if marginal.alone else {}),
+        **({COARSELY: True} if marginal.coarse else {}),
     }
 
 
@@ -73,7 +76,17 @@ def marginal_from(schema: Schema, described: Mapping[str, Any]) -> Marginal:
         relative=parts["relative"],
         shape=tuple(sizes),
     )
-    return found if NUMBER not in described else _number(schema, found, described[NUMBER])
+    if NUMBER in described:
+        return _number(schema, found, described[NUMBER])
+    return _coarsely(schema, found) if COARSELY in described else found
+
+
+def _coarsely(schema: Schema, marginal: Marginal) -> Marginal:
+    """The same marginal with large bins; ValueError if it has none."""
+    found = coarse_marginal(schema, marginal)
+    if found is None:
+        raise ValueError("what is said to be counted coarsely has no large bins")
+    return found
 
 
 def _number(schema: Schema, marginal: Marginal, how: object) -> Marginal:

@@ -16,7 +16,8 @@ from functools import cached_property
 
 from kinfolk.errors import KinfolkError
 from kinfolk.notebook import show
-from kinfolk.schema import Level, Schema
+from kinfolk.schema import Level, Numeric, Schema
+from kinfolk.schema.coarse import coarse_size, is_coarser
 from kinfolk.schema.findings import did_you_mean
 from kinfolk.schema.fine import FineAttributes, finer
 from kinfolk.schema.names import AttributeNames
@@ -52,6 +53,8 @@ class Marginal:
     """Whether it is a number's own, counted once more, and nobody's partner at another level."""
     fine: bool = False
     """Whether that number is counted cell by cell, not bin by bin."""
+    coarse: bool = False
+    """Whether numbers are counted with neighbouring bins put together (`schema.coarse`)."""
 
     @cached_property
     def cells(self) -> int:
@@ -157,6 +160,11 @@ class Workload:
     def finely(self) -> bool:
         """Whether some number is counted cell by cell."""
         return any(marginal.fine for marginal in self.marginals)
+
+    @property
+    def coarsely(self) -> bool:
+        """Whether some numbers are counted with large bins."""
+        return any(marginal.coarse for marginal in self.marginals)
 
     def count(self, level: str, relation: str | None = None) -> int:
         """The number of queries of a level, or of one of its relations."""
@@ -359,6 +367,55 @@ def with_numbers(workload: Workload) -> Workload:
         number_marginal(workload.schema, *one, fine=how) for how in (False, True) for one in names
     ]
     return replace(workload, marginals=(*workload.marginals, *found))
+
+
+def with_coarse(workload: Workload) -> Workload:
+    """The workload, followed by what says how numbers go together, counted coarsely.
+
+    The same number of two relatives, and a number of the group with one of its members: where the
+    bins are many, their pairs are too many for the noise, and large cells show the same.
+
+    >>> from kinfolk import load_schema
+    >>> asked = Workload.of(load_schema("acs-rel"), k=2)
+    >>> found = with_coarse(asked).marginals[len(asked.marginals):]
+    >>> [(one.relation, one.shape) for one in found]
+    [('married_to', (6, 6)), ('has_child', (6, 6)), ('has_parent', (6, 6))]
+    """
+    schema = workload.schema
+    weight = schema.group and schema.group.weight
+    own = [
+        isinstance(one, Numeric) and not one.derived and name != weight
+        for name, one in schema.group_attributes.items()
+    ]
+    members = [isinstance(one, Numeric) for one in schema.individual_attributes.values()]
+    found: list[Marginal] = []
+    for marginal in workload.marginals:
+        if marginal.alone or order_of(marginal) != 2:
+            continue
+        alike = bool(marginal.individual) and marginal.individual == marginal.relative
+        amounts = (
+            bool(marginal.group and marginal.individual)
+            and [*own, False][marginal.group[0]]
+            and [*members, False][marginal.individual[0]]
+        )
+        if (alike or amounts) and (coarse := coarse_marginal(schema, marginal)) is not None:
+            found.append(coarse)
+    return replace(workload, marginals=(*workload.marginals, *found))
+
+
+def coarse_marginal(schema: Schema, marginal: Marginal) -> Marginal | None:
+    """The same marginal counted coarsely, where that makes a difference."""
+    own = [*schema.group_attributes.values(), None]
+    members = [*schema.individual_attributes.values(), None]
+    named = [own[at] for at in marginal.group]
+    named += [members[at] for at in (*marginal.individual, *marginal.relative)]
+    if not any(one is not None and is_coarser(one) for one in named):
+        return None
+    shape = tuple(
+        size if one is None else coarse_size(one)
+        for one, size in zip(named, marginal.shape, strict=True)
+    )
+    return replace(marginal, shape=shape, coarse=True)
 
 
 def number_marginal(schema: Schema, level: Level, name: str, *, fine: bool) -> Marginal:
