@@ -301,6 +301,48 @@ SCHEMA_CASES = [
         ),
     ),
     in_schema(
+        "a table whose name holds a character that no file name can",
+        "table: persons",
+        'table: "per\\0sons"',
+        (
+            "individual.table: 'per\\x00sons' cannot be the name of a file: it contains '\\x00'. "
+            "Leave that out."
+        ),
+    ),
+    in_schema(
+        "a table whose name has a drive",
+        "table: persons",
+        "table: C:x",
+        ("individual.table: 'C:x' cannot be the name of a file: it contains ':'. Leave that out."),
+    ),
+    in_schema(
+        "a table whose name is a device of Windows",
+        "table: persons",
+        "table: CON",
+        (
+            "individual.table: 'CON' cannot be the name of a file: Windows keeps it for a device. "
+            "Choose another."
+        ),
+    ),
+    in_schema(
+        "a table whose name is too long",
+        "table: persons",
+        f"table: {'persons' * 36}",
+        (
+            "individual.table: a name of 252 bytes ('personspersonsperson', ...) is too long for "
+            "a file. Use at most 200."
+        ),
+    ),
+    in_schema(
+        "two tables whose names differ in capitals only",
+        "table: persons",
+        "table: Households",
+        (
+            "individual.table: both tables are called 'households' or 'Households'. Give them "
+            "different names."
+        ),
+    ),
+    in_schema(
         "a `max_size` of 0",
         "max_size: 4",
         "max_size: 0",

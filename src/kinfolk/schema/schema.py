@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 from kinfolk.errors import SchemaError
 from kinfolk.schema.attributes import Attribute, Categorical, kind_of, shown
 from kinfolk.schema.conditions import has_numbers
+from kinfolk.schema.file_names import unfit
 from kinfolk.schema.findings import Findings, did_you_mean
 from kinfolk.schema.names import AttributeNames, UnknownAttributeError
 from kinfolk.schema.roles import Roles, check_relations, is_whole
@@ -235,16 +236,17 @@ class Schema:
             what = f"{role!r} is also the column that holds the group's id."
             findings.add("roles.column", what, "Name the column that says who is who.")
         for section, table in (("group", self.group), ("individual", individual)):
-            if table is not None and ({"/", "\\"} & set(table.table) or table.table in (".", "..")):
-                what = f"{table.table!r} cannot be the name of a file."
-                findings.add(f"{section}.table", what, "Write a name without a folder.")
+            if table is not None and (reason := unfit(table.table)):
+                findings.add(f"{section}.table", *reason)
         if self.group is None:
             return
         if individual.group_id is None:
             fix = "Name the column that holds the group's id."
             findings.add("individual.group_id", "it is not given.", fix)
-        if self.group.table == individual.table:
-            what = f"both tables are called {self.group.table!r}."
+        if self.group.table.casefold() == individual.table.casefold():
+            # Some systems do not tell upper case from lower case in the names of files.
+            names = list(dict.fromkeys(map(repr, self.table_names)))
+            what = f"both tables are called {' or '.join(names)}."
             findings.add("individual.table", what, "Give them different names.")
         if self.group.id in self.group.attributes:
             what = f"{self.group.id!r} is also the id."
