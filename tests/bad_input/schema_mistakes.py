@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bad_input.cases import ABSENT, FOLDER, SCHEMA, Case, in_schema
+from bad_input.cases import ABSENT, FOLDER, SCHEMA, Case, in_schema, swap
 
 SCHEMA_CASES = [
     in_schema(
@@ -340,6 +340,25 @@ SCHEMA_CASES = [
         (
             "individual.table: both tables are called 'households' or 'Households'. Give them "
             "different names."
+        ),
+    ),
+    Case(
+        name="roles that groups can be made up of in too many ways",
+        heading="schema.yaml",
+        files={
+            "schema.yaml": swap(
+                SCHEMA,
+                ("max_size: 4", "max_size: 200"),
+                ("{values: [2, 3], min: 0, max: 2}", "{values: [2, 3], max: 200}"),
+                ("others: drop", "others: keep"),
+            )
+        },
+        says=(
+            (
+                "roles: groups can be made up of the roles in 40,000 ways, more than the 20,000 "
+                "that kinfolk handles. Lower max_size or the roles' max, or put rare roles "
+                "together."
+            ),
         ),
     ),
     in_schema(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from kinfolk.schema.conditions import has_numbers
 from kinfolk.schema.file_names import unfit
 from kinfolk.schema.findings import Findings, did_you_mean
 from kinfolk.schema.names import AttributeNames, UnknownAttributeError
-from kinfolk.schema.roles import Roles, check_relations, is_whole
+from kinfolk.schema.roles import MOST_COMPOSITIONS, Roles, check_relations, is_whole
 
 if TYPE_CHECKING:
     from kinfolk.schema.formulas import Formula
@@ -270,6 +269,13 @@ class Schema:
             if required > self.max_size:
                 what = f"the roles require {required} members, max_size allows {self.max_size}."
                 findings.add("max_size", what, "Raise max_size or lower the roles' min.")
+            elif (number := self.roles.number_of_compositions(self.max_size)) > MOST_COMPOSITIONS:
+                what = (
+                    f"groups can be made up of the roles in {number:,} ways, more than the "
+                    f"{MOST_COMPOSITIONS:,} that kinfolk handles."
+                )
+                fix = "Lower max_size or the roles' max, or put rare roles together."
+                findings.add("roles", what, fix)
         if self.oversize not in ("drop", "first"):
             what = f"{shown(self.oversize)} is neither drop nor first."
             findings.add("oversize", what, "Write drop (leave large groups out) or first.")
@@ -393,8 +399,7 @@ class Schema:
         """How many members of each role a group can have; without roles, its sizes."""
         if self.roles is None:
             return tuple((size,) for size in self.sizes)
-        ranges = [range(low, high + 1) for low, high in self.roles.limits(self.max_size)]
-        return tuple(c for c in itertools.product(*ranges) if 1 <= sum(c) <= self.max_size)
+        return self.roles.compositions(self.max_size)
 
     @property
     def table_names(self) -> tuple[str, ...]:
