@@ -8,7 +8,7 @@ LONGEST = 200
 """Bytes of a name; file systems allow 255, and a suffix and a temporary name have to fit."""
 
 _FOLDER = re.compile(r"[/\\]|^\.{1,2}$")
-_FORBIDDEN = re.compile(r'[<>:"|?*\x00-\x1f\x7f-\x9f\ud800-\udfff]')
+_FORBIDDEN = re.compile(r"[:\x00-\x1f\x7f\ud800-\udfff]")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 
 
