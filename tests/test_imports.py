@@ -16,7 +16,7 @@ import kinfolk
 ROOT = Path(kinfolk.__file__).parent
 
 LAYERS = [
-    {"_io", "_surface", "_typing", "chart", "errors", "notebook"},
+    {"_io", "_surface", "_typing", "chart", "compiled", "errors", "notebook"},
     {"schema"},
     {"data", "datasets"},
     {"queries"},

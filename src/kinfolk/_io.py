@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib
 import os
+import re
 import secrets
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
+from urllib.parse import unquote
+
+from kinfolk.errors import KinfolkError
+
+# Two letters or more: C:/ is a drive. Path makes one slash of two.
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/(/?)")
 
 
 def _fcntl() -> Any:
@@ -20,6 +29,43 @@ def _fcntl() -> Any:
 
 fcntl_or_none = _fcntl()
 """The module fcntl, or None on a platform without it."""
+
+
+def address(path: str | os.PathLike[str]) -> str:
+    """A path as text, with the second slash of an address, which `Path` takes away.
+
+    >>> address(Path("s3a://bucket/homes.parquet")), address(Path("/data/homes.csv"))
+    ('s3a://bucket/homes.parquet', '/data/homes.csv')
+    """
+    text = os.fspath(path)
+    found = _ADDRESS.match(text)
+    if not found or found[2] or found[1].lower() == "file":
+        return text
+    return f"{found[1]}://{text[found.end() :]}"
+
+
+def local_path(path: str | os.PathLike[str]) -> Path:
+    """The file or folder of this machine that a path or a file:// address names.
+
+    >>> local_path("file:///data/my%20homes.csv").as_posix(), local_path("homes.csv").as_posix()
+    ('/data/my homes.csv', 'homes.csv')
+    >>> local_path("s3a://bucket/homes.parquet")
+    Traceback (most recent call last):
+    kinfolk.errors.KinfolkError: s3a://bucket/homes.parquet: is not on this machine. Copy it here, \
+or mount it, and name the file.
+    """
+    text = os.fspath(path)
+    found = _ADDRESS.match(text)
+    if not found:
+        return Path(path)
+    if found[1].lower() == "file":
+        rest = text[len("file:") :]
+        host, slash, below = rest[2:].partition("/") if rest.startswith("//") else ("", "", rest)
+        if host in ("", "localhost"):
+            return Path(unquote(slash + below))
+    raise KinfolkError(
+        f"{address(text)}: is not on this machine. Copy it here, or mount it, and name the file."
+    )
 
 
 @contextlib.contextmanager
@@ -69,13 +115,21 @@ def write_whole(
         file.write(content.encode() if isinstance(content, str) else content)
 
 
-def write_at(handle: int, content: bytes, offset: int) -> None:
-    """Write all of the content to a place in an open file, and wait until the disk has it."""
+def write_at(handle: int, content: bytes, offset: int, *, path: Path) -> None:
+    """Write all of the content to a place in an open file, and wait until the disk has it.
+
+    What the system refuses, it refuses by the file's `path`.
+    """
     rest = memoryview(content)
-    while rest:
-        done = os.pwrite(handle, rest, offset)
-        rest, offset = rest[done:], offset + done
-    _flush(handle)
+    try:
+        while rest:
+            done = os.pwrite(handle, rest, offset)
+            rest, offset = rest[done:], offset + done
+        _flush(handle)
+    except OSError as error:
+        if error.errno is not None:
+            error.filename = os.fspath(path)
+        raise
 
 
 def _flush(handle: int) -> None:
@@ -98,10 +152,31 @@ def _flush_folder(folder: Path) -> None:
             os.close(handle)
 
 
-def quick_folder() -> str | None:
-    """A folder in memory, where there is one, for ledgers that nobody needs afterwards.
+@contextlib.contextmanager
+def passing_folder(purpose: str = "", *, quick: bool = False) -> Iterator[Path]:
+    """A new folder for what nobody needs afterwards, such as a ledger; it is gone then.
 
-    They wait for the disk at every step.
+    A `quick` one is in memory, where there is such a place: ledgers wait for the disk at every
+    step.
     """
     memory = Path("/dev/shm")  # noqa: S108  (a new folder inside, which nobody else can read)
-    return str(memory) if memory.is_dir() else None
+    place = str(memory) if quick and memory.is_dir() else None
+    with making_temporary():
+        folder = tempfile.TemporaryDirectory(dir=place, prefix=f"kinfolk-{purpose}")
+    with folder as name:
+        yield Path(name)
+
+
+@contextlib.contextmanager
+def making_temporary() -> Iterator[None]:
+    """A place for temporary files that is full or closed is for the user to see to."""
+    try:
+        yield
+    except OSError as error:
+        # Without any place at all, the system's words are those of a missing file.
+        reason = error.strerror if error.errno != errno.ENOENT else "there is no place for them"
+        place = f"{error.filename}: " if error.filename else ""
+        raise KinfolkError(
+            f"{place}temporary files cannot be written ({reason}). Name a folder with room in the "
+            "environment variable TMPDIR."
+        ) from None

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from audit.planted import publish_the_file, publish_the_groups
-from kinfolk._io import quick_folder
+from kinfolk._io import passing_folder
 from kinfolk.audit.search import one_thread
 from kinfolk.audit.town import (
     CHILD,
@@ -45,8 +45,8 @@ THRESHOLDS = range(50, 66)
 @pytest.fixture(autouse=True)
 def _quickly(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The fits are tiny, and nobody needs their ledgers."""
-    monkeypatch.setattr(tempfile, "tempdir", quick_folder())
-    with one_thread():
+    with passing_folder(quick=True) as folder, one_thread():
+        monkeypatch.setattr(tempfile, "tempdir", str(folder))
         yield
 
 

@@ -341,6 +341,17 @@ FILE_CASES = [
         ),
     ),
     Case(
+        name="a file on another machine",
+        arguments=("schema.yaml", "households.csv", "s3a://bucket/persons.parquet"),
+        heading=None,
+        says=(
+            (
+                "s3a://bucket/persons.parquet: is not on this machine. Copy it here, or mount it, "
+                "and name the file."
+            ),
+        ),
+    ),
+    Case(
         name="a folder instead of a file",
         files={"persons.csv": FOLDER},
         says=("persons.csv: is a folder. Name the file in it.",),

@@ -32,6 +32,11 @@ def broken_text() -> pa.Table:
     return table.set_column(table.column_names.index("sex"), "sex", text)
 
 
+def of_spark() -> Any:
+    """What Spark hands out, as far as one can tell without Java; it can do nothing at all."""
+    return type("DataFrame", (), {"__module__": "pyspark.sql.classic.dataframe"})()
+
+
 FRAME_CASES = [
     in_memory(
         "ids as text here and numbers there",
@@ -120,6 +125,16 @@ FRAME_CASES = [
         "something that is not a table",
         lambda: both([901, 902, 903], persons()),
         "households: list is not a table. Pass a path, or a pandas, polars or pyarrow table.",
+    ),
+    in_memory(
+        "DataFrames of Spark",
+        lambda: both(of_spark(), of_spark()),
+        (
+            "a DataFrame of Spark is not collected on one machine. Write it as Parquet "
+            "(frame.write.parquet) to a folder that this machine can read and pass the path, "
+            "which is read in little memory; `count_spark` counts it on the cluster."
+        ),
+        heading=None,
     ),
     in_memory(
         "tables under other names",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bad_input.cases import ABSENT, FOLDER, SCHEMA, Case, in_schema
+from bad_input.cases import ABSENT, FOLDER, SCHEMA, Case, in_schema, swap
 
 SCHEMA_CASES = [
     in_schema(
@@ -298,6 +298,67 @@ SCHEMA_CASES = [
         (
             "individual.table: '../persons' cannot be the name of a file. Write a name "
             "without a folder."
+        ),
+    ),
+    in_schema(
+        "a table whose name holds a character that no file name can",
+        "table: persons",
+        'table: "per\\0sons"',
+        (
+            "individual.table: 'per\\x00sons' cannot be the name of a file: it contains '\\x00'. "
+            "Leave that out."
+        ),
+    ),
+    in_schema(
+        "a table whose name has a drive",
+        "table: persons",
+        "table: C:x",
+        ("individual.table: 'C:x' cannot be the name of a file: it contains ':'. Leave that out."),
+    ),
+    in_schema(
+        "a table whose name is a device of Windows",
+        "table: persons",
+        "table: CON",
+        (
+            "individual.table: 'CON' cannot be the name of a file: Windows keeps it for a device. "
+            "Choose another."
+        ),
+    ),
+    in_schema(
+        "a table whose name is too long",
+        "table: persons",
+        f"table: {'persons' * 36}",
+        (
+            "individual.table: a name of 252 bytes ('personspersonsperson', ...) is too long for "
+            "a file. Use at most 200."
+        ),
+    ),
+    in_schema(
+        "two tables whose names differ in capitals only",
+        "table: persons",
+        "table: Households",
+        (
+            "individual.table: both tables are called 'households' or 'Households'. Give them "
+            "different names."
+        ),
+    ),
+    Case(
+        name="roles that groups can be made up of in too many ways",
+        heading="schema.yaml",
+        files={
+            "schema.yaml": swap(
+                SCHEMA,
+                ("max_size: 4", "max_size: 200"),
+                ("{values: [2, 3], min: 0, max: 2}", "{values: [2, 3], max: 200}"),
+                ("others: drop", "others: keep"),
+            )
+        },
+        says=(
+            (
+                "roles: groups can be made up of the roles in 40,000 ways, more than the 20,000 "
+                "that kinfolk handles. Lower max_size or the roles' max, or put rare roles "
+                "together."
+            ),
         ),
     ),
     in_schema(

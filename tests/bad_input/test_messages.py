@@ -20,6 +20,7 @@ PRINTED = [
     "a file in UTF-16",
     "a Parquet file that is cut off",
     "one file too few",
+    "a file on another machine",
 ]
 """Cases for the command: one problem and several, with a heading and without, from every stage."""
 

@@ -27,6 +27,8 @@ def test_a_draft_fits_its_tables_and_warns(
 ) -> None:
     path = tmp_path / "schema.yaml"
     assert run(["init", *detroit, "-o", str(path)]) == 0
+    # It shows values of the data.
+    assert path.stat().st_mode & 0o077 == 0
     told = capsys.readouterr()
     assert "leaks" in told.err
     text = path.read_text(encoding="utf-8")

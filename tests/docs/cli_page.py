@@ -14,8 +14,8 @@ OPENING = """\
 # Commands
 
 Results go to stdout, progress and messages to stderr. The exit status is 0; 2 with one clear
-message for anything that can be put right; 130 after Ctrl-C. Each text below is what `--help`
-prints; `python tests/docs/cli_page.py` writes this page.
+message for anything that can be put right; 130 after Ctrl-C, SIGTERM or SIGHUP. Each text below is
+what `--help` prints; `python tests/docs/cli_page.py` writes this page.
 """
 
 

@@ -34,7 +34,7 @@ def test_the_order_of_members_does_not_matter() -> None:
 
 def test_halves_and_the_second_survey_are_made_of_the_real_groups() -> None:
     data = encode(FAMILIES, families(61))
-    first, second = halves(data)
+    first, second = map(data.take, halves(data.groups))
     whole, one, other, again = identities([data, first, second, bootstrap_resample(data)])
     assert (len(one), len(other), len(again)) == (31, 30, 61)
     assert sorted([*one, *other]) == sorted(whole)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import re
+import stat
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -71,6 +72,12 @@ def test_everything_says_what_it_is(finished: Path) -> None:
         assert BEST in (finished / name).read_text(encoding="utf-8")
     for name in ("settings.json", "summary.csv", "runs.csv"):
         assert "NOT PRIVATE" in (finished / name).read_text(encoding="utf-8")
+
+
+def test_true_errors_are_for_their_owner_alone(finished: Path) -> None:
+    written = [path for path in finished.rglob("*") if path.is_file()]
+    assert {path.name for path in written} >= {"runs.csv", "summary.csv", "summary.md"}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in written} == {0o600}
 
 
 def test_a_line_for_every_method_in_every_panel(finished: Path) -> None:

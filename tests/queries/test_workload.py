@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from generators import schemas
 from kinfolk.datasets import load_schema
 from kinfolk.errors import KinfolkError
+from kinfolk.queries import workload
 from kinfolk.queries.questions import describe
 from kinfolk.queries.workload import Workload
-from kinfolk.schema import Schema
+from kinfolk.schema import Categorical, GroupTable, IndividualTable, Schema, WorkloadSpec
 
 
 def symmetric(k: int, sizes: list[int]) -> int:
@@ -137,3 +138,33 @@ def test_an_ambiguous_name_is_not_guessed() -> None:
         Workload.of(schema, k=1, attributes=["race_id"])
     workload = Workload.of(schema, k=1, attributes=["persons.race_id"], levels=["group"])
     assert workload.marginals[0].individual
+
+
+def test_too_many_marginals_are_counted_and_refused_before_they_are_made() -> None:
+    names = [f"a{number}" for number in range(1000)]
+    one = Categorical(values=[0, 1])
+    schema = Schema(
+        group=GroupTable(table="homes", id="home", attributes={}),
+        individual=IndividualTable(
+            table="people", group_id="home", attributes=dict.fromkeys(names, one)
+        ),
+        max_size=3,
+        workload=WorkloadSpec(k=5, levels=["individual"]),
+    )
+    number = f"{comb(1001, 5):,}"
+    with pytest.raises(KinfolkError, match=rf"has {number} sets of attributes \(1,001 attributes"):
+        Workload.of(schema)
+    few = Workload.of(schema, sets=[names[:2], names[1:4]])
+    assert [marginal.cells for marginal in few.marginals] == [4, 8]
+
+
+@settings(max_examples=20)
+@given(schemas())
+def test_marginals_are_counted_as_they_are_made(schema: Schema) -> None:
+    made = len(Workload.of(schema).marginals)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(workload, "MOST_MARGINALS", made)
+        Workload.of(schema)
+        patch.setattr(workload, "MOST_MARGINALS", made - 1)
+        with pytest.raises(KinfolkError, match=f"has {made:,} sets"):
+            Workload.of(schema)

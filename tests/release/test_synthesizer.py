@@ -216,6 +216,21 @@ def test_what_selects_is_not_accounted_for_as_gaussian() -> None:
         )
 
 
+def test_frames_of_spark_are_refused_before_anything_is_read_or_spent(tmp_path: Path) -> None:
+    """Collecting them would bring every row to the driver."""
+
+    class DataFrame:
+        __module__ = "pyspark.sql.connect.dataframe"
+
+        def __getattr__(self, name: str) -> None:
+            raise AssertionError(f"{name} was looked at")
+
+    ledger = tmp_path / "ledger.jsonl"
+    with pytest.raises(KinfolkError, match=r"Write it as Parquet .* `count_spark` counts it"):
+        synthesizer(ledger=ledger).fit({"homes": DataFrame(), "people": DataFrame()})
+    assert not ledger.exists()
+
+
 def test_ctrl_c_waits_for_the_step_and_keeps_what_there_is(tmp_path: Path) -> None:
     """A real signal, sent in the middle; resuming ends where an undisturbed run would have."""
     # Spark, in another test of the same process, may have put its own handler there.

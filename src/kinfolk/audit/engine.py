@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import secrets
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 
-from kinfolk._io import quick_folder
+from kinfolk._io import passing_folder
 from kinfolk.audit.guess import Claim, judge_clues
 from kinfolk.audit.result import AuditResult
 from kinfolk.audit.search import one_thread
@@ -63,13 +61,12 @@ def audit(
     # Each run tosses a coin and takes one of the two neighbours.
     sides = np.array([secrets.randbelow(2) for _ in range(runs)], dtype=np.bool_)
     clues = np.empty((runs, len(subject.clues)))
-    scratch = tempfile.TemporaryDirectory(dir=quick_folder(), prefix="kinfolk-audit-")
-    with one_thread(), scratch as folder:
+    with one_thread(), passing_folder("audit-", quick=True) as folder:
         for turn, second in enumerate(sides):
             # A ledger that survives is not what is audited here: each lives for one run.
-            ledger = Path(folder) / f"{turn}.jsonl"
+            ledger = folder / f"{turn}.jsonl"
             clues[turn] = subject.run(ledger, second=bool(second))
-            for used in Path(folder).iterdir():
+            for used in folder.iterdir():
                 used.unlink()
             advance()
     ceiling = subject.ceiling

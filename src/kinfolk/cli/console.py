@@ -6,11 +6,12 @@ through `visible`, so that none of them can move the cursor, or make a line read
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import click
 from rich.console import Console
@@ -25,13 +26,25 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from kinfolk._io import local_path
 from kinfolk.errors import redact
 
 # Names and values of the data are printed as they are: `:x:` is no emoji, `[red]` no colour.
 out = Console(highlight=False, soft_wrap=True, emoji=False)
 err = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 
-PATH = click.Path(path_type=Path)
+
+class _LocalPath(click.Path):
+    """A file or folder of this machine."""
+
+    def convert(
+        self, value: Any, parameter: click.Parameter | None, context: click.Context | None
+    ) -> Path:
+        """A path, or a file:// address, as a path."""
+        return local_path(os.fsdecode(super().convert(value, parameter, context)))
+
+
+PATH = _LocalPath(path_type=Path)
 """What an option or argument that names a file or folder takes."""
 
 REDACT = click.option(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from contextvars import copy_context
@@ -66,12 +67,20 @@ COMMANDS = (
     reproduce_command,
 )
 
+ENDINGS = ("SIGTERM", "SIGHUP")
+"""How schedulers, containers and terminals end a process."""
+
 for command in COMMANDS:
     cli.add_command(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command and exit."""
+    """Run a command and exit; whoever ends the process from outside is heard like Ctrl-C."""
+    for name in ENDINGS:
+        number = getattr(signal, name, None)
+        # Where somebody ignores it on purpose, as nohup does, it stays ignored.
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
     sys.exit(run(arguments))
 
 

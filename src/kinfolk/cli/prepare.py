@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kinfolk._io import write_whole
 from kinfolk.cli.console import PATH, progress, say, tell
 from kinfolk.cli.progress import INTO_FOLDER, options
 from kinfolk.errors import KinfolkError
@@ -105,7 +106,8 @@ def init(
     if output.exists() and not force:
         raise KinfolkError(f"{output}: the file exists. Choose another name, or add --force.")
     draft = draft_schema(households, persons, group_id=group_id, individual_group_id=link, sdv=sdv)
-    output.write_text(draft.text, encoding="utf-8")
+    # A draft shows values of the data, until somebody has gone through it.
+    write_whole(output, draft.text, mode=0o600)
     say(f"Wrote {output}.")
     for note in draft.notes:
         tell(note)

@@ -105,22 +105,22 @@ class Buckets:
     def fill(self, pieces: Iterable[Piece]) -> None:
         """Spread tables, one after the other; rows keep their order within a bucket."""
         for table, those in groupby(pieces, key=itemgetter(0)):
-            with ExitStack() as files:
+            # Also around their end, when the last bytes are written.
+            with _writing(self._directory), ExitStack() as files:
                 writers: dict[int, ipc.RecordBatchStreamWriter] = {}
                 for _, piece in those:
                     self.rows[table] += piece.num_rows
                     plain = _plain(piece)
                     each = cost(plain) / max(plain.num_rows, 1)
-                    with _writing(self._directory):
-                        for bucket, part in self._spread(plain):
-                            if bucket not in writers:
-                                path = self._path(table, bucket)
-                                make_private(path)
-                                file = files.enter_context(pa.OSFile(str(path), "wb"))
-                                writer = files.enter_context(ipc.new_stream(file, part.schema))
-                                writers[bucket] = writer
-                            writers[bucket].write_table(part)
-                            self._costs[table, bucket] += part.num_rows * each
+                    for bucket, part in self._spread(plain):
+                        if bucket not in writers:
+                            path = self._path(table, bucket)
+                            make_private(path)
+                            file = files.enter_context(pa.OSFile(str(path), "wb"))
+                            writer = files.enter_context(ipc.new_stream(file, part.schema))
+                            writers[bucket] = writer
+                        writers[bucket].write_table(part)
+                        self._costs[table, bucket] += part.num_rows * each
 
     def parts(self, memory: int) -> Iterator[list[Piece]]:
         """Pieces of both tables, in parts of whole groups that cost no more than `memory`.

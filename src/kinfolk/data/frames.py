@@ -83,6 +83,19 @@ def read_frame(
     return arrays, rows, tuple(str(n) for n in names)
 
 
+def refuse_spark(frame: TableLike) -> None:
+    """Never bring the rows of a Spark DataFrame together in this process.
+
+    They would all have to fit into its memory, and be read anew whenever somebody looks at them.
+    """
+    if type(frame).__module__.startswith(("pyspark.", "sqlframe.")):
+        raise KinfolkError(
+            "a DataFrame of Spark is not collected on one machine. Write it as Parquet "
+            "(frame.write.parquet) to a folder that this machine can read and pass the path, which "
+            "is read in little memory; `count_spark` counts it on the cluster."
+        )
+
+
 def _converted(
     frame: TableLike, columns: list[str], name: str
 ) -> tuple[dict[str, pa.ChunkedArray], int, list[str]]:

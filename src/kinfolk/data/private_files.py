@@ -7,7 +7,6 @@ on the same machine recognises by the free lock, and removes.
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
 import shutil
@@ -17,23 +16,16 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
+from kinfolk._io import fcntl_or_none, making_temporary
 from kinfolk.errors import KinfolkError
 
 LOCK = "lock"
 ATTEMPTS = 20
 
 
-def _fcntl() -> Any:
-    try:
-        return importlib.import_module("fcntl")
-    except ImportError:
-        return None
-
-
-_locks = _fcntl()
-"""The module fcntl; None on a platform without it, where nothing is ever swept."""
+_locks = fcntl_or_none
+"""None on a platform without it, where nothing is ever swept."""
 
 
 @contextmanager
@@ -87,13 +79,17 @@ def _prefix() -> str:
 
 def _locked_folder() -> tuple[Path, int]:
     for _ in range(ATTEMPTS):
-        folder = Path(tempfile.mkdtemp(prefix=_prefix()))
+        with making_temporary():
+            folder = Path(tempfile.mkdtemp(prefix=_prefix()))
         folder.chmod(0o700)
         # Until it is locked, a sweep may take the folder for a dead one; then another is made.
         try:
             lock = _create(folder / LOCK)
         except FileNotFoundError:
             continue
+        except OSError:
+            folder.rmdir()
+            raise
         try:
             _take(lock)
         except BlockingIOError:

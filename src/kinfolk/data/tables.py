@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
+from kinfolk._io import local_path
 from kinfolk.data.csv_files import CsvFile, UnreadableError, reason, row_lines
 from kinfolk.data.frames import (
     TableLike,
@@ -29,6 +30,7 @@ from kinfolk.data.frames import (
     check_text,
     frame_digest,
     read_frame,
+    refuse_spark,
 )
 from kinfolk.errors import private
 from kinfolk.schema.attributes import shown
@@ -101,8 +103,11 @@ def read_source(table: TableLike, wanted: Iterable[str], *, name: str) -> Source
 
 
 def open_file(table: TableLike) -> TableLike:
-    """A path as a file that is opened once; anything else as it is."""
-    return TableFile(Path(table)) if isinstance(table, str | Path) else table
+    """A path as a file that is opened once; any table in memory as it is."""
+    if isinstance(table, str | Path):
+        return TableFile(local_path(table))
+    refuse_spark(table)
+    return table
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,13 +5,18 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from kinfolk._typing import Ints
 from kinfolk.data.encoded import Encoded
 from kinfolk.schema import Schema
 from kinfolk.schema.names import AttributeNames
+
+Codes = npt.NDArray[np.integer[Any]]
+"""As small as they are stored: there may be many millions."""
 
 FOLDS = (50, 30, 20, 12, 8)
 """Categories an attribute is shown with at most; the first of these that keeps within CELLS."""
@@ -81,7 +86,7 @@ class Shown:
     level: str
     """Whether it describes a group or an individual."""
     labels: tuple[str, ...]
-    fold: Ints
+    fold: npt.NDArray[np.uint8]
     """(categories,) which of the labels stands for each category."""
 
     @property
@@ -163,10 +168,10 @@ def shown_attributes(real: Encoded) -> tuple[Shown, ...]:
     shown = []
     for (position, name), count in zip(names.items(), counts, strict=True):
         labels = _labels(real.schema, position)
-        fold = np.arange(len(labels))
+        fold = np.arange(min(len(labels), most), dtype=np.uint8)
         if len(labels) > most:
             kept = np.sort(np.argsort(-count, kind="stable")[: most - 1])
-            fold = np.full(len(labels), most - 1)
+            fold = np.full(len(labels), most - 1, np.uint8)
             fold[kept] = np.arange(most - 1)
             labels = (*(labels[code] for code in kept), OTHERS)
         level = "individual" if attributes.is_individual(position) else "group"
@@ -189,19 +194,19 @@ def _labels(schema: Schema, position: int) -> tuple[str, ...]:
     return tuple(attribute.label(code) for code in range(attribute.size))
 
 
-def _columns(data: Encoded) -> dict[int, Ints]:
+def _columns(data: Encoded) -> dict[int, Codes]:
     """The codes of every attribute by position: one per group or one per person."""
     schema = data.schema
-    columns: dict[int, Ints] = {}
+    columns: dict[int, Codes] = {}
     if schema.group is not None:
         for position in range(data.group.shape[1]):
-            columns[position] = data.group[:, position].astype(np.int64)
+            columns[position] = data.group[:, position]
         columns[len(columns)] = data.sizes - schema.sizes.start
     first = AttributeNames(schema).first_individual
     for position in range(data.individual.shape[1]):
-        columns[first + position] = data.individual[:, position].astype(np.int64)
+        columns[first + position] = data.individual[:, position]
     if data.role is not None and len(schema.member_attributes) > data.individual.shape[1]:
-        columns[first + data.individual.shape[1]] = data.role.astype(np.int64)
+        columns[first + data.individual.shape[1]] = data.role
     return columns
 
 
@@ -236,7 +241,7 @@ def two_way(
             first = codes[rows]
             if one.level != other.level:
                 first = np.repeat(first, members)
-            cells = first * other.size + codes[columns]
+            cells = first.astype(np.int32) * other.size + codes[columns]
             counts.append(np.bincount(cells, minlength=one.size * other.size))
         tables.append(
             TwoWay(
@@ -253,7 +258,7 @@ def two_way(
     return tuple(table for table, used in zip(tables, room, strict=True) if used <= CELLS)
 
 
-def folded(shown: Sequence[Shown], data: Encoded) -> list[Ints]:
+def folded(shown: Sequence[Shown], data: Encoded) -> list[npt.NDArray[np.uint8]]:
     """The codes of every attribute as it is shown: one per group or one per person."""
     columns = _columns(data).values()
     return [attribute.fold[codes] for attribute, codes in zip(shown, columns, strict=True)]

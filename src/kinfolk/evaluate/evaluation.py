@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kinfolk._io import write_whole
+from kinfolk._io import local_path, write_whole
 from kinfolk.data.tables import TableLike
 from kinfolk.errors import KinfolkError
 from kinfolk.evaluate.compare import Comparison, Stage, compare
@@ -40,7 +40,7 @@ class Evaluation:
 
     def write(self, directory: str | Path) -> dict[str, Path]:
         """Write metrics.json and report.html; returns where they are."""
-        target = Path(directory)
+        target = local_path(directory)
         target.mkdir(parents=True, exist_ok=True)
         contents = {
             METRICS: json.dumps(self.metrics, indent=1) + "\n",
@@ -84,7 +84,7 @@ def evaluate(
     """
     certificate = None
     if isinstance(synthetic, str | Path):
-        folder = Path(synthetic)
+        folder = local_path(synthetic)
         synthetic, certificate = find_tables(schema, folder), _certificate(folder / CERTIFICATE)
     comparison = compare(schema, real=real, synthetic=synthetic, workload=workload, stage=stage)
     return Evaluation(comparison=comparison, certificate=certificate)

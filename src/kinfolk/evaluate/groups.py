@@ -6,8 +6,10 @@ With relations, the pairs are those that the schema relates; without, all member
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -119,7 +121,7 @@ def pair_counts(data: Encoded, tie: Tie, attribute: int, shown: Shown) -> Ints:
     paired with himself.
     """
     roles = data.schema.roles.names if data.schema.roles else ()
-    codes = shown.fold[data.individual[:, attribute].astype(np.int64)]
+    codes = shown.fold[data.individual[:, attribute]]
     total = np.zeros((shown.size, shown.size))
     for start in range(0, data.groups, CHUNK):
         groups = range(start, min(start + CHUNK, data.groups))
@@ -136,7 +138,7 @@ def pair_counts(data: Encoded, tie: Tie, attribute: int, shown: Shown) -> Ints:
 
 
 def _members(
-    data: Encoded, codes: Ints, groups: range, width: int, role: int | None
+    data: Encoded, codes: npt.NDArray[np.uint8], groups: range, width: int, role: int | None
 ) -> npt.NDArray[np.float64]:
     """(groups, categories) how many members have each category, of one role or of all."""
     people = slice(int(data.offsets[groups.start]), int(data.offsets[groups.stop]))
@@ -171,19 +173,23 @@ class Copies:
 
 def copies(real: Encoded, synthetic: Encoded) -> Copies:
     """Compare whole groups; the order of members does not matter."""
-    first, second = halves(real)
-    whole = identities([real, first, second, synthetic])
+    ours, theirs = identities([real, synthetic])
+    first, second = (ours[half] for half in halves(real.groups))
     return Copies(
-        synthetic_in_real=_share(whole[3], whole[0]),
-        synthetic_in_half=_share(whole[3], whole[1]),
-        half_in_half=_share(whole[2], whole[1]),
+        synthetic_in_real=_share(theirs, ours),
+        synthetic_in_half=_share(theirs, first),
+        half_in_half=_share(second, first),
     )
 
 
 def identities(datasets: list[Encoded]) -> list[Ints]:
     """(groups,) for each dataset: groups have the same number exactly if they are identical."""
-    members = _numbered([_people(data) for data in datasets])
-    homes = _numbered([data.group.astype(np.int64) for data in datasets])
+    people, groups = [[data.people for data in datasets], [data.groups for data in datasets]]
+    attributes = range(datasets[0].individual.shape[1])
+    each = ([data.individual[:, at] for data in datasets] for at in attributes)
+    members = _numbered(chain(each, [[_role(data) for data in datasets]]), people)
+    attributes = range(datasets[0].group.shape[1])
+    homes = _numbered(([data.group[:, at] for data in datasets] for at in attributes), groups)
     widest = max((int(data.sizes.max(initial=1)) for data in datasets), default=1)
     rows = []
     for data, person, home in zip(datasets, members, homes, strict=True):
@@ -195,24 +201,26 @@ def identities(datasets: list[Encoded]) -> list[Ints]:
         place = np.arange(data.people) - np.repeat(data.offsets[:-1], data.sizes)
         row[group, 1 + place] = person[order]
         rows.append(row)
-    return _numbered(rows)
+    return _numbered(([row[:, at] for row in rows] for at in range(1 + widest)), groups)
 
 
-def _people(data: Encoded) -> Ints:
-    """(people, attributes + 1) codes, and the role."""
-    role = np.zeros(data.people, np.uint8) if data.role is None else data.role
-    return np.column_stack([data.individual.astype(np.int64), role.astype(np.int64)])
+def _role(data: Encoded) -> npt.NDArray[np.uint8]:
+    return np.zeros(data.people, np.uint8) if data.role is None else data.role
 
 
-def _numbered(tables: list[Ints]) -> list[Ints]:
-    """Number rows across tables, so that equal rows have equal numbers."""
-    number = np.zeros(sum(map(len, tables)), np.int64)
-    stacked = np.concatenate(tables)
-    for column in stacked.T:
-        values, codes = np.unique(column, return_inverse=True)
-        # Column by column the numbers stay below the number of rows, so that nothing overflows.
+def _numbered(
+    columns: Iterable[Sequence[npt.NDArray[np.integer[Any]]]], rows: Sequence[int]
+) -> list[Ints]:
+    """Number rows across tables of so many, so that equal rows have equal numbers.
+
+    Column by column: all of them at once, as wide as their numbers, would not fit into memory.
+    """
+    number = np.zeros(sum(rows), np.int64)
+    for parts in columns:
+        values, codes = np.unique(np.concatenate(parts), return_inverse=True)
+        # The numbers stay below the number of rows, so that nothing overflows.
         _, number = np.unique(number * len(values) + codes, return_inverse=True)
-    return np.split(number, np.cumsum([len(table) for table in tables])[:-1])
+    return np.split(number, np.cumsum(rows)[:-1])
 
 
 def _share(those: Ints, among: Ints) -> float:
@@ -228,8 +236,8 @@ def bootstrap_resample(data: Encoded) -> Encoded:
     return replace(data, numbers=None).take(rng.integers(data.groups, size=data.groups))
 
 
-def halves(data: Encoded) -> tuple[Encoded, Encoded]:
-    """Two random halves."""
-    order = np.random.default_rng(SEED).permutation(data.groups)
-    middle, codes = (data.groups + 1) // 2, replace(data, numbers=None)
-    return codes.take(order[:middle]), codes.take(order[middle:])
+def halves(groups: int) -> tuple[Ints, Ints]:
+    """Two random halves of so many groups: which are in each."""
+    order = np.random.default_rng(SEED).permutation(groups)
+    middle = (groups + 1) // 2
+    return order[:middle], order[middle:]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -120,6 +122,17 @@ class AnswerPairs:
         """From exact counts."""
         return cls(workload=real.workload, real=shares(real), other=shares(other))
 
+    def against(self, other: Counter) -> AnswerPairs:
+        """The same real answers beside those of another dataset."""
+        return replace(self, other=shares(other))
+
+    @cached_property
+    def levels(self) -> npt.NDArray[np.int8]:
+        """(queries,) the level of every query, as its place in `Level`."""
+        places = {level: place for place, level in enumerate(Level)}
+        each = np.array([places[marginal.level] for marginal in self.workload.marginals], np.int8)
+        return np.repeat(each, [marginal.cells for marginal in self.workload.marginals])
+
     @cached_property
     def errors(self) -> Floats:
         """(queries,) absolute errors."""
@@ -128,7 +141,7 @@ class AnswerPairs:
     def families(self, *, at_least: float = 0.0) -> dict[str, Summary]:
         """Each level of the workload, then `all`; only answers `at_least` so large in truth."""
         errors, kept = self.errors, self.real >= at_least
-        level = _levels(self.workload)
+        level = self.levels
         found = {
             str(name): Summary.of(errors[kept & (level == index)])
             for index, name in enumerate(Level)
@@ -138,39 +151,40 @@ class AnswerPairs:
 
     def sets(self) -> tuple[SetErrors, ...]:
         """Every marginal, the largest error first."""
-        errors = self.errors
+        errors, names = self.errors, AttributeNames(self.workload.schema).by_position()
         found = []
         for marginal, place in self.workload.slices():
-            summary = Summary.of(errors[place])
-            own, relative = _named(self.workload.schema, marginal)
+            those = errors[place]
+            own, relative = _named(names, marginal, self.workload.schema)
             found.append(
                 SetErrors(
                     family=marginal.level,
                     relation=marginal.relation,
                     attributes=own,
                     relative=relative,
-                    queries=summary.queries,
-                    max=summary.max,
-                    mean=summary.mean,
-                    p95=summary.p95,
+                    queries=len(those),
+                    max=float(those.max()),
+                    mean=float(those.mean()),
+                    p95=_p95(those),
                 )
             )
         return tuple(sorted(found, key=lambda one: -one.max))
 
     def worst(self, number: int = WORST) -> tuple[Answer, ...]:
         """The queries with the largest errors of every level, the largest first."""
-        errors, level = self.errors, _levels(self.workload)
+        errors, level = self.errors, self.levels
         chosen: list[int] = []
         for index in range(len(Level)):
             queries = np.flatnonzero(level == index)
             # Ties go to the query that comes first, so that the list does not depend on chance.
             chosen += queries[np.argsort(-errors[queries], kind="stable")[:number]].tolist()
         chosen.sort(key=lambda query: -errors[query])
-        return tuple(self._answer(query) for query in chosen)
+        names = AttributeNames(self.workload.schema).by_position()
+        return tuple(self._answer(query, names) for query in chosen)
 
-    def _answer(self, index: int) -> Answer:
+    def _answer(self, index: int, names: Mapping[int, str]) -> Answer:
         query = self.workload.query(index)
-        own, relative = _named(self.workload.schema, query.marginal)
+        own, relative = _named(names, query.marginal, self.workload.schema)
         return Answer(
             query=index,
             family=query.marginal.level,
@@ -205,20 +219,29 @@ def by_attribute(sets: tuple[SetErrors, ...]) -> tuple[AttributeErrors, ...]:
 
 def shares(counter: Counter) -> Floats:
     """Counts as shares: of groups at the group level, of people at the others."""
-    per_group = _levels(counter.workload) == list(Level).index(Level.GROUP)
-    return counter.counts / np.where(per_group, counter.groups, counter.people)
+    found: Floats = np.empty(len(counter.counts))
+    for marginal, place in counter.workload.slices():
+        total = counter.groups if marginal.level == Level.GROUP else counter.people
+        np.divide(counter.counts[place], total, out=found[place])
+    return found
 
 
-def _levels(workload: Workload) -> npt.NDArray[np.int64]:
-    """(queries,) the level of every query, as an index."""
-    levels = [list(Level).index(marginal.level) for marginal in workload.marginals]
-    return np.repeat(levels, [marginal.cells for marginal in workload.marginals])
+def _p95(errors: Floats) -> float:
+    """What `Summary` calls so, of errors that need nothing else of it.
+
+    >>> errors = np.arange(101.0)
+    >>> _p95(errors) == Summary.of(errors).p95
+    True
+    """
+    place = max(math.ceil(len(errors) * 0.95 - 1), 0)
+    return float(np.partition(errors, place)[place])
 
 
-def _named(schema: Schema, marginal: Marginal) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _named(
+    names: Mapping[int, str], marginal: Marginal, schema: Schema
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The names of a marginal's own attributes and of the relative's."""
-    attributes = AttributeNames(schema)
-    names, first = attributes.by_position(), attributes.first_individual
+    first = AttributeNames(schema).first_individual
     own = (*marginal.group, *(first + position for position in marginal.individual))
     relative = tuple(first + position for position in marginal.relative)
     return tuple(names[p] for p in own), tuple(names[p] for p in relative)

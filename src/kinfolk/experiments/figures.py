@@ -9,9 +9,11 @@ import csv
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
+from kinfolk._io import write_whole
 from kinfolk.chart import Panel, Point, Series, chart_svg
 from kinfolk.experiments.grid import VARIANTS, experiment_named
 from kinfolk.experiments.reproducing import SIMULATED
@@ -121,7 +123,8 @@ def write_results(records: RunFile) -> list[Path]:
     _write_csv(cells, folder / "summary.csv")
     texts = {"summary.md": _markdown(title, notes, cells, settings, list(drawn)), **drawn}
     for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
+        # True errors on the data: nobody else's to read.
+        write_whole(folder / name, text, mode=0o600)
     return [folder / name for name in ("summary.csv", *texts)]
 
 
@@ -150,20 +153,21 @@ def _method_line(cells: Sequence[Cell], settings: dict[str, Any]) -> str:
 
 def _write_csv(cells: Sequence[Cell], path: Path) -> None:
     """One line for each cell, with every measure's mean and standard error."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        rows = csv.writer(file, lineterminator="\n")
-        measured = [f"{name}{suffix}" for name in MEASURES for suffix in ("", "_se")]
-        head = ["queries", "method", "epsilon", "rounds", "seeds"]
-        rows.writerow([*head, *measured, "seconds", "best_rounds_not_private", "label"])
-        for cell in cells:
-            values = [
-                "" if math.isnan(value) else f"{value:.6g}"
-                for name in MEASURES
-                for value in (cell.errors[name].mean, cell.errors[name].error)
-            ]
-            names = [getattr(cell, name) for name in head]
-            best = "yes" if cell.best else "no"
-            rows.writerow([*names, *values, f"{cell.seconds:.2f}", best, LABEL])
+    text = StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    measured = [f"{name}{suffix}" for name in MEASURES for suffix in ("", "_se")]
+    head = ["queries", "method", "epsilon", "rounds", "seeds"]
+    rows.writerow([*head, *measured, "seconds", "best_rounds_not_private", "label"])
+    for cell in cells:
+        values = [
+            "" if math.isnan(value) else f"{value:.6g}"
+            for name in MEASURES
+            for value in (cell.errors[name].mean, cell.errors[name].error)
+        ]
+        names = [getattr(cell, name) for name in head]
+        best = "yes" if cell.best else "no"
+        rows.writerow([*names, *values, f"{cell.seconds:.2f}", best, LABEL])
+    write_whole(path, text.getvalue(), mode=0o600)
 
 
 def _markdown(

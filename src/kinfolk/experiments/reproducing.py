@@ -24,7 +24,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk._io import quick_folder
+from kinfolk._io import passing_folder
 from kinfolk.data.encode import encode
 from kinfolk.data.tables import TableLike
 from kinfolk.errors import KinfolkError
@@ -237,8 +237,7 @@ def _results(
     grid: Grid, dataset: Dataset, runs: Sequence[Run], jobs: int
 ) -> Iterator[Iterator[Result]]:
     """The results as they come; whoever leaves early ends the processes."""
-    with tempfile.TemporaryDirectory(dir=quick_folder(), prefix="kinfolk-reproduce-") as folder:
-        scratch = Path(folder)
+    with passing_folder("reproduce-", quick=True) as scratch:
         if jobs == 1 or len(runs) < 2:
             yield (perform(grid, dataset, run, scratch=scratch) for run in runs)
             return

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from kinfolk._io import write_whole
 from kinfolk.errors import KinfolkError
 from kinfolk.experiments.grid import Run
 
@@ -64,7 +65,7 @@ class RunFile:
                     "Choose another folder."
                 )
             wanted = _merged(folder, _settings(settings), wanted)
-        settings.write_text(json.dumps(wanted, indent=2) + "\n", encoding="utf-8")
+        write_whole(settings, json.dumps(wanted, indent=2) + "\n", mode=0o600)
         records = cls(folder, wanted)
         if runs.exists():
             records._read(runs)
@@ -93,10 +94,11 @@ class RunFile:
 
 
 def append_row(path: Path, row: Sequence[Any]) -> None:
-    """Add a line to a CSV file: it is on disk when this returns."""
+    """Add a line to a CSV file, its owner's alone: it is on disk when this returns."""
     line = io.StringIO()
     csv.writer(line, lineterminator="\n").writerow(row)
-    with path.open("a", encoding="utf-8") as file:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    with os.fdopen(handle, "a", encoding="utf-8") as file:
         file.write(line.getvalue())
         file.flush()
         os.fsync(file.fileno())
@@ -107,7 +109,7 @@ def read_rows(path: Path) -> csv.DictReader[str]:
     text = path.read_text(encoding="utf-8")
     whole = text[: text.rfind("\n") + 1]
     if whole != text:
-        path.write_text(whole, encoding="utf-8")
+        write_whole(path, whole, mode=0o600)
     return csv.DictReader(io.StringIO(whole))
 
 

@@ -94,8 +94,9 @@ def _run_patiently(training: Training, progress: Progress) -> None:
 def patient_interrupts(notice: Callable[[], None]) -> Iterator[Callable[[], None]]:
     """Hold the first Ctrl-C back until the function that this gives is called; it raises it.
 
-    `notice` is called when it comes. A second Ctrl-C is not held back. Where somebody else handles
-    it already, or outside the main thread, nothing changes.
+    `notice` is called when it comes. A second Ctrl-C is not held back. Other signals that do what
+    Ctrl-C does are treated like it. Where somebody else handles it already, or outside the main
+    thread, nothing changes.
     """
     pressed = False
 
@@ -111,11 +112,15 @@ def patient_interrupts(notice: Callable[[], None]) -> Iterator[Callable[[], None
             raise KeyboardInterrupt
 
     ours = threading.current_thread() is threading.main_thread()
-    if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield check
-        return
-    signal.signal(signal.SIGINT, press)
+    alike = [
+        number
+        for number in (signal.valid_signals() if ours else ())
+        if signal.getsignal(number) is signal.default_int_handler
+    ]
+    for number in alike:
+        signal.signal(number, press)
     try:
         yield check
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number in alike:
+            signal.signal(number, signal.default_int_handler)

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
+
+from kinfolk.compiled import compiled
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.integer[Any]]
@@ -22,7 +23,7 @@ _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def uniform(state: State) -> float:
     """The next number of a stream, in [0, 1); state: (1,)."""
     state[0] += _STEP
@@ -33,7 +34,7 @@ def uniform(state: State) -> float:
     return np.float64(mixed >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def shuffle(values: Codes, state: State) -> None:
     """Bring values into random order, in place."""
     for last in range(len(values) - 1, 0, -1):
@@ -43,7 +44,7 @@ def shuffle(values: Codes, state: State) -> None:
         values[other] = kept
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def spread(rows: int, number: int, state: State) -> Floats:
     """(rows, number) uniform numbers; in a row, one in each interval of length 1 / number.
 
@@ -60,7 +61,7 @@ def spread(rows: int, number: int, state: State) -> Floats:
     return found
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def draw(probabilities: Floats, start: float, state: State, drawn: Codes) -> None:
     """Fill an array with categories; at equally spaced points where `start` is in [0, 1).
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
+
+from kinfolk.compiled import compiled
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.integer[Any]]
 Flags = npt.NDArray[np.bool_]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def moments(
     probabilities: Floats,
     numbers: Codes,
@@ -60,7 +61,7 @@ def moments(
                     row[active[j]] += mass * added[j]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def combine(coefficients: Floats, numbers: Codes, matching: Floats, out: Floats) -> None:
     """The sum over the queries of a coefficient times what a group adds.
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from kinfolk.compiled import compiled
 from kinfolk.data.encoded import Encoded, code_type
 from kinfolk.models._streams import uniform
 from kinfolk.models.universe import Universe
@@ -95,7 +95,7 @@ def _written(universe: Universe, cells: Ints, rng: np.random.Generator) -> Encod
     )
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def write_groups(
     cells: Ints,
     members: Codes,

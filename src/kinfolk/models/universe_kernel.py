@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
+
+from kinfolk.compiled import compiled
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -19,7 +20,7 @@ LEVELS = {"group": GROUP, "individual": INDIVIDUAL, "relation": RELATION}
 """How the loops call the levels."""
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def contributions(
     members: Codes,
     composition: Codes,
@@ -30,7 +31,7 @@ def contributions(
     own: Flags,
     relative: Flags,
     ties: Ints,
-) -> Codes:
+) -> npt.NDArray[np.uint16]:
     """What every cast adds to one query: (casts,) numbers.
 
     members, composition, roles: as in `Universe`; sizes: (compositions,) members of each.
@@ -64,7 +65,7 @@ def contributions(
     return found
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def expectations(
     probabilities: Floats,
     members: Codes,
@@ -122,7 +123,7 @@ def expectations(
                         _add(table[first + cell], row)
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _among(seen: Ints, found: int, cell: int) -> bool:
     met = False
     for position in range(found):
@@ -130,13 +131,13 @@ def _among(seen: Ints, found: int, cell: int) -> bool:
     return met
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _add(total: Floats, row: Floats) -> None:
     for kind in range(len(row)):
         total[kind] += row[kind]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def tilt(
     probabilities: Floats,
     added: Codes,
@@ -160,7 +161,7 @@ def tilt(
             row[kind] *= inside if matching[kind] else outside
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def read(
     tables: Floats,
     table_starts: Ints,

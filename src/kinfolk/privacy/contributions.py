@@ -9,9 +9,13 @@ any way its number of members allows.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from kinfolk.queries.workload import Marginal, Tie, ties
 from kinfolk.schema import Schema
@@ -46,47 +50,80 @@ def group_contribution(
     return _relation_total(ties(schema, marginal.relation), tuple(composition), cells)
 
 
-@cache
 def _relation_total(
     relation: tuple[Tie, ...], composition: tuple[int, ...], cells: int
 ) -> Contribution:
     """What the people of a group add, by whom they have as relatives.
 
     Everybody asking has the same values, which is the worst case: contributions then pile up. What
-    remains to choose is which relatives share their values. `seen(label)` is how many people see a
-    label that is worn by so many members of each role (one, or several).
+    remains to choose is which relatives share their values, that is, wear the same label.
     """
-
-    def seen(wearers: tuple[int, ...]) -> int:
-        total = 0
-        for who, whom in relation:
-            number = sum(wearers[role] for role in whom)
-            if number == 0:
-                continue
-            # Nobody is their own relative: the only wearer of a label does not see it.
-            alone = number == 1 and who in whom and wearers[who] == 1
-            total += composition[who] - alone
-        return total
-
-    def best(value: Callable[[int], int]) -> int:
-        @cache
-        def rest(left: tuple[int, ...], labels: int) -> int:
-            if labels == 0 or not any(left):
-                return 0
-            choices = itertools.product(*(range(min(number, 2) + 1) for number in left))
-            return max(
-                value(seen(wearers))
-                + rest(tuple(a - b for a, b in zip(left, wearers, strict=True)), labels - 1)
-                for wearers in choices
-                if any(wearers)
-            )
-
-        return rest(composition, cells)
-
-    everybody = seen(tuple(min(number, 2) for number in composition))
-    return Contribution(
-        single=everybody, l1=best(lambda number: number), l2_squared=best(lambda number: number**2)
+    asking = [(who, whom) for who, whom in relation if composition[who]]
+    alone = {who for who, whom in asking if who in whom}
+    # Roles that are relatives in the same ties are one kind, unless its members ask one another.
+    kinds: dict[object, list[int]] = {}
+    for role, number in enumerate(composition):
+        part = tuple(role in whom for _, whom in asking)
+        if number and any(part):
+            kinds.setdefault((part, role if role in alone else None), []).append(role)
+    held = list(kinds.values())
+    ties = tuple(
+        (
+            composition[who],
+            tuple(kind for kind, roles in enumerate(held) if roles[0] in whom),
+            next((kind for kind, roles in enumerate(held) if who in roles and who in whom), None),
+        )
+        for who, whom in asking
     )
+    most = _most_seen(ties, tuple(sum(composition[role] for role in roles) for roles in held))
+    return most[min(cells, len(most) - 1)]
+
+
+KindTie: TypeAlias = tuple[int, tuple[int, ...], int | None]
+"""How many ask, of which kinds their relatives are, and which of these they are themselves."""
+
+
+@cache
+def _most_seen(ties: tuple[KindTie, ...], numbers: tuple[int, ...]) -> tuple[Contribution, ...]:
+    """The most that can be seen with 0, 1, 2, ... labels, worn by so many of each kind.
+
+    One wearer of a kind is seen like several, but for those who look for others of their own kind:
+    nobody is their own relative, so the only wearer of a label does not see it; two do.
+    """
+    own = {kind for _, _, kind in ties}
+    worn = [range(min(number, 2 if kind in own else 1) + 1) for kind, number in enumerate(numbers)]
+    values = {
+        wearers: seen for wearers in itertools.product(*worn) if (seen := _seen(ties, wearers))
+    }
+    single = _seen(ties, tuple(min(number, 2) for number in numbers))
+    # best[0] for the sum, best[1] for the squares, by how many of each kind are there to wear it.
+    best: npt.NDArray[np.int64] = np.zeros((2, *(number + 1 for number in numbers)), np.int64)
+    found = [Contribution(single=single, l1=0, l2_squared=0)]
+    for _ in range(sum(numbers)):
+        more = best.copy()
+        for wearers, value in values.items():
+            after = (slice(None), *(slice(number, None) for number in wearers))
+            before = (
+                slice(None),
+                *(slice(0, n + 1 - number) for n, number in zip(numbers, wearers, strict=True)),
+            )
+            for row, gain in enumerate((value, value**2)):
+                place = more[after][row]
+                np.maximum(place, best[before][row] + gain, out=place)
+        best = more
+        l1, squares = (int(best[row].flat[-1]) for row in range(2))
+        found.append(Contribution(single=single, l1=l1, l2_squared=squares))
+    return tuple(found)
+
+
+def _seen(ties: tuple[KindTie, ...], wearers: tuple[int, ...]) -> int:
+    """How many people see a label that is worn by so many of each kind (one, or several)."""
+    total = 0
+    for asking, relatives, own in ties:
+        number = sum(wearers[kind] for kind in relatives)
+        if number:
+            total += asking - (number == 1 and own is not None and wearers[own] == 1)
+    return total
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -355,7 +355,7 @@ class Ledger:
         self._make_room(len(line) + room)
         # From here until the disk has the line, what the file says is not known.
         self._closed = "broken by an error while it was written"
-        write_at(self._file, line, self._end)
+        write_at(self._file, line, self._end, path=self._path)
         self._advance(line, check)
         self._seen = self._look()
         self._closed = None
@@ -365,7 +365,7 @@ class Ledger:
         self._end += len(line)
         self._size = max(self._size, self._end)
         self._last, self._lines = check, self._lines + 1
-        write_at(self._head, self.head.content, 0)
+        write_at(self._head, self.head.content, 0, path=Head.beside(self._path))
 
     def _make_room(self, length: int) -> None:
         """Take room on the disk, or say that there is none before anything is written."""
@@ -373,7 +373,7 @@ class Ledger:
         if missing <= 0:
             return
         try:
-            write_at(self._file, b" " * missing, self._size)
+            write_at(self._file, b" " * missing, self._size, path=self._path)
         except OSError as error:
             os.ftruncate(self._file, self._size)
             raise KinfolkError(

@@ -14,6 +14,8 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from kinfolk.compiled import compiled
+
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.integer[Any]]
 
@@ -63,7 +65,7 @@ class Families(NamedTuple):
     """(ties, 2) a role, and the set of its relatives' roles as bits."""
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def _product(sizes: Ints, first: int, last: int) -> int:
     """How many cells the attributes first..last have together."""
     cells = 1
@@ -72,7 +74,7 @@ def _product(sizes: Ints, first: int, last: int) -> int:
     return cells
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def _cells(
     codes: Codes,
     start: int,
@@ -93,7 +95,7 @@ def _cells(
             out[row] = out[row] * size + column[start + row]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def _tile_end(offsets: Ints, start: int, reach: int) -> int:
     """Where a tile of whole groups ends; it holds at least one.
 
@@ -109,7 +111,7 @@ def _tile_end(offsets: Ints, start: int, reach: int) -> int:
     return end
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def _once_per_group(
     group_of: Codes,
     people: int,
@@ -130,7 +132,7 @@ def _once_per_group(
     return entries
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def _relatives(
     offsets: Ints,
     role: Codes,
@@ -162,7 +164,7 @@ def _relatives(
     return found
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def _once_per_person(
     group_of: Codes,
     pairs: Codes,
@@ -187,7 +189,7 @@ def _once_per_person(
     return entries
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def _room(offsets: Ints, level: Ints, spans: Ints, tie_spans: Ints, sizes: Ints) -> tuple[int, ...]:
     """The most people, pairs and cells met of a tile, and the most ties of a relation."""
     largest, reach, met = 1, 0, 1
@@ -204,7 +206,7 @@ def _room(offsets: Ints, level: Ints, spans: Ints, tie_spans: Ints, sizes: Ints)
     return max(PEOPLE, largest), pairs, met, reach
 
 
-@numba.njit(cache=True, nogil=True, parallel=True)
+@compiled(parallel=True)
 def count_families(groups: Groups, families: Families, workers: int, counts: Ints) -> None:
     """Add every group's contribution to every marginal.
 

@@ -24,6 +24,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kinfolk._io import address
 from kinfolk.data.clean import nobody_left
 from kinfolk.data.encode import (
     HEADING,
@@ -116,11 +117,11 @@ def _frame(name: str, table: DataFrame | str | Path) -> DataFrame:
 
     if isinstance(table, str | Path):
         try:
-            return _session().read.parquet(str(table))
+            return _session().read.parquet(address(table))
         except AnalysisException as error:
             reason = private(str(error).split("\n")[0])
             raise KinfolkError(
-                f"{name}: Spark cannot read {table} as Parquet ({reason}). "
+                f"{name}: Spark cannot read {address(table)} as Parquet ({reason}). "
                 "Check the path; read other formats with Spark and pass the DataFrame."
             ) from None
     if not hasattr(table, "mapInArrow"):

@@ -25,6 +25,9 @@ from kinfolk.schema.names import AttributeNames
 FAMILIES = {Level.GROUP: "Q_G", Level.INDIVIDUAL: "Q_I", Level.RELATION: "Q_R"}
 """What the paper calls the queries of each level."""
 
+MOST_MARGINALS = 100_000
+"""Of a workload: with more, each would get next to nothing of a budget."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Marginal:
@@ -130,6 +133,8 @@ class Workload:
                 f"k = {order}, but there are {len(positions)} attributes to choose from. "
                 f"Use k from 1 to {len(positions)}."
             )
+        if not listed:
+            _refuse_too_many(schema, chosen_levels, positions, order)
         marginals: list[Marginal] = []
         for level in chosen_levels:
             weight = float(spec.weights.get(level, 1.0))
@@ -236,6 +241,28 @@ def _read_levels(schema: Schema, levels: Sequence[str]) -> tuple[Level, ...]:
                 "Declare `roles:` and `relations:`, or leave the level out."
             )
     return tuple(map(Level, levels))
+
+
+def _refuse_too_many(
+    schema: Schema, levels: Sequence[Level], positions: Sequence[int], k: int
+) -> None:
+    """Count the marginals before any of them is made."""
+    names = AttributeNames(schema)
+    plain = [position for position in positions if not names.is_role(position)]
+    personal = sum(map(names.is_individual, plain))
+    number = 0
+    for level in levels:
+        if level is Level.RELATION:
+            each = (math.comb(len(plain), k - n) * math.comb(personal, n) for n in range(1, k + 1))
+            number += len(schema.relations) * sum(each)
+        else:
+            number += math.comb(len(positions), k)
+    if number > MOST_MARGINALS:
+        raise KinfolkError(
+            f"the workload has {number:,} sets of attributes ({len(positions):,} attributes, "
+            f"k = {k}), more than the {MOST_MARGINALS:,} that kinfolk handles. Use a smaller k, or "
+            "list the `attributes` or the `sets` that matter under `workload:`."
+        )
 
 
 Part = tuple[tuple[int, ...], tuple[int, ...]]

@@ -23,7 +23,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk._io import new_file
+from kinfolk._io import local_path, new_file
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy.curator import schema_digest
 from kinfolk.schema import Schema
@@ -62,7 +62,7 @@ def write_archive(path: str | os.PathLike[str], header: Mapping[str, Any], array
     """Write the file under a temporary name, and give it its own when it is on disk."""
     text = json.dumps(header, allow_nan=False, ensure_ascii=False, indent=1, sort_keys=True)
     with (
-        new_file(Path(path), durable=True) as file,
+        new_file(local_path(path), durable=True) as file,
         zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive,
     ):
         archive.writestr(_entry(HEADER), text.encode())
@@ -77,7 +77,7 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
         # Others, such as a pipe, might keep us waiting.
         if kind not in (stat.S_IFREG, stat.S_IFDIR):
             raise KinfolkError("is no file. Name a model file.")
-        with Path(path).open("rb") as file:
+        with local_path(path).open("rb") as file:
             _check_end(file)
             with zipfile.ZipFile(file) as archive:
                 entries = _entries(archive)

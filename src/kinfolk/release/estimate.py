@@ -10,16 +10,15 @@ from __future__ import annotations
 import contextlib
 import resource
 import sys
-import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from kinfolk._io import passing_folder
 from kinfolk.data.decode import decode
 from kinfolk.errors import KinfolkError
 from kinfolk.methods.method import Method
@@ -213,7 +212,7 @@ def benchmark_run(
     few, many = min(FEW, groups), min(MANY, groups)
     workload = method.asks(Workload.of(schema))
     watch, seed = _Watch(), _seed()
-    with tempfile.TemporaryDirectory(prefix="kinfolk-") as folder:
+    with passing_folder() as folder:
 
         def counted(number: int) -> tuple[Curator, float]:
             tables = _made_up(schema, number)
@@ -222,7 +221,7 @@ def benchmark_run(
                 tables,
                 workload,
                 guarantee=guarantee,
-                ledger=Path(folder) / f"{time.monotonic_ns()}.jsonl",
+                ledger=folder / f"{time.monotonic_ns()}.jsonl",
                 seed=seed,
                 size_weighted=method.size_weighted,
                 bind=False,

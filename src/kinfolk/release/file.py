@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -28,7 +27,6 @@ EXTRA = "extra/"
 KINDS: dict[str, type[Model]] = {HPD.kind: HPD, Histogram.kind: Histogram}
 """All kinds of models, by the names that a model file gives them."""
 
-MOST_COMPOSITIONS = 1_000_000
 MOST_GROUPS = 10**15
 
 _FIELDS = {
@@ -123,10 +121,6 @@ def _check_shapes(release: Release) -> None:
 
 def _model(header: Mapping[str, Any], schema: Schema, table: npt.NDArray[Any]) -> Model:
     """The model, if the table holds its distributions."""
-    if schema.roles is not None:
-        ranges = (high - low + 1 for low, high in schema.roles.limits(schema.max_size))
-        if math.prod(ranges) > MOST_COMPOSITIONS:
-            raise KinfolkError("is no model file: its roles allow too many compositions.")
     kind = KINDS.get(header["kind"])
     if kind is None:
         raise KinfolkError(f"holds a model of the unknown kind {header['kind'][:40]!r}.")

@@ -6,13 +6,12 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk._io import write_whole
+from kinfolk._io import local_path, write_whole
 from kinfolk.data.decode import decode
 from kinfolk.data.frames import to_frame
 from kinfolk.data.shapes import SHARES, Shapes
@@ -130,7 +129,7 @@ class Release:
             released["acceptance"] = written.acceptance.describe()
         stated = {**self.certificate, "release": released}
         text = json.dumps(stated, indent=2) + "\n"
-        write_whole(Path(directory) / CERTIFICATE, text, durable=True)
+        write_whole(local_path(directory) / CERTIFICATE, text, durable=True)
         return written
 
     def answer(self, asked: Workload | str | Sequence[str | Question]) -> Answers:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
-from kinfolk._io import new_file
+from kinfolk._io import local_path, new_file
 from kinfolk.data.decode import decode
 from kinfolk.data.frames import FORMATS, without_dictionaries
 from kinfolk.data.shapes import Shapes
@@ -68,7 +68,7 @@ def write_sample(
     check_groups(groups)
     if format not in FORMATS:
         raise KinfolkError(f"format {format!r} is unknown. Use {' or '.join(FORMATS)}.")
-    schema, target = model.schema, Path(directory)
+    schema, target = model.schema, local_path(directory)
     kept = _lasting(schema, types or {}, groups)
     records = Records(model=model, shapes=shapes, types=kept)
     chunks = records.draw(groups, rng=rng, chunk=CHUNK, stratified=stratified)

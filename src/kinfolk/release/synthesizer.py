@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any, Self
 
+from kinfolk._io import local_path, passing_folder
 from kinfolk.data.frames import TableLike
 from kinfolk.errors import KinfolkError
 from kinfolk.methods.method import Method, Progress, silent
@@ -82,7 +81,7 @@ class Synthesizer:
             accounting=accounting,
         )
         self.seed = checked_seed(seed)
-        self.ledger = None if ledger is None else Path(ledger)
+        self.ledger = None if ledger is None else local_path(ledger)
         self._release: Release | None = None
 
     def fit(
@@ -101,8 +100,7 @@ class Synthesizer:
         with ExitStack() as ends:
             ledger = self.ledger
             if ledger is None:
-                folder = tempfile.TemporaryDirectory(prefix="kinfolk-")
-                ledger = Path(ends.enter_context(folder)) / "ledger.jsonl"
+                ledger = ends.enter_context(passing_folder()) / "ledger.jsonl"
             fitted = fit(
                 self.schema,
                 tables,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kinfolk.errors import KinfolkError
@@ -41,12 +42,13 @@ class AttributeNames:
 
     def size(self, position: int) -> int:
         """How many categories the attribute at a position has."""
-        group = list(self.schema.group_attributes.values())
-        if position < len(group):
-            return group[position].size
-        if position == len(group):
-            return len(self.schema.sizes)
-        return list(self.schema.member_attributes.values())[position - len(group) - 1].size
+        return self._sizes[position]
+
+    @cached_property
+    def _sizes(self) -> tuple[int, ...]:
+        group, members = self.schema.group_attributes, self.schema.member_attributes
+        own, theirs = ([one.size for one in part.values()] for part in (group, members))
+        return (*own, len(self.schema.sizes), *theirs)
 
     @property
     def all(self) -> list[int]:

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from kinfolk._io import local_path
 from kinfolk.errors import KinfolkError, SchemaError
 from kinfolk.schema.attributes import Attribute, Categorical, Numeric, shown, text_of
 from kinfolk.schema.findings import Findings, closest, did_you_mean, join
@@ -46,7 +47,7 @@ STAND_IN = "\0"
 
 def read_schema(path: str | Path) -> Schema:
     """Read a schema file."""
-    file = Path(path)
+    file = local_path(path)
     try:
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:

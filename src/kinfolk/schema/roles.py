@@ -12,6 +12,10 @@ from kinfolk.schema.findings import Findings
 OTHER_ROLE = "other"
 """The role that people with an unlisted value get under `others: keep`."""
 
+MOST_COMPOSITIONS = 20_000
+"""Ways in which groups can be made up of roles. Every one is looked at for what it can move, and
+has a probability of its own in every component of a model."""
+
 RESERVED = ("column", "others")
 """Keys of the `roles` section that are not role names."""
 
@@ -103,6 +107,36 @@ class Roles:
         room = max_size - required
         listed = [(role.min, min(role.max, role.min + room)) for role in self.roles.values()]
         return (*listed, *(((0, room),) if self.others == "keep" else ()))
+
+    def number_of_compositions(self, max_size: int) -> int:
+        """How many compositions there are, without listing them.
+
+        >>> roles = Roles(column="rel", roles={"head": Role(values=[0]), "kid": Role(values=[1])})
+        >>> roles.number_of_compositions(2), roles.compositions(2)
+        (3, ((0, 1), (1, 0), (1, 1)))
+        """
+        # ways[n] is in how many ways the roles so far make up n members.
+        ways = [1] + [0] * max_size
+        for low, high in self.limits(max_size):
+            ways = [
+                sum(ways[size - number] for number in range(low, min(high, size) + 1))
+                for size in range(max_size + 1)
+            ]
+        return sum(ways[1:])
+
+    def compositions(self, max_size: int) -> tuple[tuple[int, ...], ...]:
+        """How many members of each role a group of 1 to `max_size` can have, in order."""
+        limits = self.limits(max_size)
+        # What the roles after each one take at least.
+        later = [sum(low for low, _ in limits[at + 1 :]) for at in range(len(limits))]
+        found: list[tuple[int, ...]] = [()]
+        for (low, high), rest in zip(limits, later, strict=True):
+            found = [
+                (*one, number)
+                for one in found
+                for number in range(low, min(high, max_size - rest - sum(one)) + 1)
+            ]
+        return tuple(one for one in found if sum(one))
 
 
 def check_relations(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,9 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 from kinfolk.errors import SchemaError
 from kinfolk.schema.attributes import Attribute, Categorical, kind_of, shown
 from kinfolk.schema.conditions import has_numbers
+from kinfolk.schema.file_names import unfit
 from kinfolk.schema.findings import Findings, did_you_mean
 from kinfolk.schema.names import AttributeNames, UnknownAttributeError
-from kinfolk.schema.roles import Roles, check_relations, is_whole
+from kinfolk.schema.roles import MOST_COMPOSITIONS, Roles, check_relations, is_whole
 
 if TYPE_CHECKING:
     from kinfolk.schema.formulas import Formula
@@ -235,16 +235,17 @@ class Schema:
             what = f"{role!r} is also the column that holds the group's id."
             findings.add("roles.column", what, "Name the column that says who is who.")
         for section, table in (("group", self.group), ("individual", individual)):
-            if table is not None and ({"/", "\\"} & set(table.table) or table.table in (".", "..")):
-                what = f"{table.table!r} cannot be the name of a file."
-                findings.add(f"{section}.table", what, "Write a name without a folder.")
+            if table is not None and (reason := unfit(table.table)):
+                findings.add(f"{section}.table", *reason)
         if self.group is None:
             return
         if individual.group_id is None:
             fix = "Name the column that holds the group's id."
             findings.add("individual.group_id", "it is not given.", fix)
-        if self.group.table == individual.table:
-            what = f"both tables are called {self.group.table!r}."
+        if self.group.table.casefold() == individual.table.casefold():
+            # Some systems do not tell upper case from lower case in the names of files.
+            names = list(dict.fromkeys(map(repr, self.table_names)))
+            what = f"both tables are called {' or '.join(names)}."
             findings.add("individual.table", what, "Give them different names.")
         if self.group.id in self.group.attributes:
             what = f"{self.group.id!r} is also the id."
@@ -268,6 +269,13 @@ class Schema:
             if required > self.max_size:
                 what = f"the roles require {required} members, max_size allows {self.max_size}."
                 findings.add("max_size", what, "Raise max_size or lower the roles' min.")
+            elif (number := self.roles.number_of_compositions(self.max_size)) > MOST_COMPOSITIONS:
+                what = (
+                    f"groups can be made up of the roles in {number:,} ways, more than the "
+                    f"{MOST_COMPOSITIONS:,} that kinfolk handles."
+                )
+                fix = "Lower max_size or the roles' max, or put rare roles together."
+                findings.add("roles", what, fix)
         if self.oversize not in ("drop", "first"):
             what = f"{shown(self.oversize)} is neither drop nor first."
             findings.add("oversize", what, "Write drop (leave large groups out) or first.")
@@ -391,8 +399,7 @@ class Schema:
         """How many members of each role a group can have; without roles, its sizes."""
         if self.roles is None:
             return tuple((size,) for size in self.sizes)
-        ranges = [range(low, high + 1) for low, high in self.roles.limits(self.max_size)]
-        return tuple(c for c in itertools.product(*ranges) if 1 <= sum(c) <= self.max_size)
+        return self.roles.compositions(self.max_size)
 
     @property
     def table_names(self) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numba
 
+from kinfolk.compiled import compiled
 from kinfolk.models.layout import Floats, Ints
 from kinfolk.models.mixture.factors import Programs
 from kinfolk.models.mixture.schedule import Work
@@ -56,7 +57,7 @@ _OPTIONS: dict[str, Any] = {
     "_nrt": False,
 }
 _inner = numba.njit(forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)
-_outer = numba.njit(cache=True, nogil=True, **_OPTIONS)
+_outer = compiled(**_OPTIONS)
 
 
 @_inner

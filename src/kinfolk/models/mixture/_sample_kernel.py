@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from kinfolk.compiled import compiled
 from kinfolk.models._streams import draw, shuffle
 
 Floats = npt.NDArray[np.float64]
@@ -74,7 +74,7 @@ class Drawn(NamedTuple):
     """(people,)"""
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def draw_compositions(draws: Draws, compositions: int, out: Ints) -> None:
     """Choose every group's composition, component by component: the first variable.
 
@@ -88,7 +88,7 @@ def draw_compositions(draws: Draws, compositions: int, out: Ints) -> None:
         draw(column[:compositions], firsts[0, active], state, out[begin:end])
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def draw_attributes(
     draws: Draws, slots: Slots, places: Places, low_component: int, high_component: int, out: Drawn
 ) -> None:
@@ -153,7 +153,7 @@ def draw_attributes(
                 variable += personal
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def _deal(probabilities: Floats, start: float, state: Seeds, drawn: Codes) -> None:
     """Draw categories and deal them out in random order."""
     draw(probabilities, start, state, drawn)
