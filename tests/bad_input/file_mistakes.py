@@ -246,12 +246,12 @@ FILE_CASES = [
         ),
     ),
     Case(
-        name="semicolons instead of commas",
-        files={"persons.csv": PERSONS.replace(",", ";")},
+        name="a missing cell between semicolons",
+        files={"persons.csv": PERSONS.replace(",", ";").replace("male;70", "70")},
         says=(
             (
-                "persons.csv: the columns are separated by semicolons, not commas. Save "
-                "it with commas, or as Parquet."
+                "persons.csv, line 5: 3 cells, but the first line has 4. Look for an "
+                "unquoted semicolon, a missing cell or a line break inside a cell."
             ),
         ),
     ),
@@ -331,12 +331,45 @@ FILE_CASES = [
     ),
     Case(
         name="a file of unknown type",
+        files={"persons.ods": b"PK\x03\x04"},
+        arguments=("schema.yaml", "households.csv", "persons.ods"),
+        says=(
+            (
+                "persons.ods: the file type is unknown. Use one of .csv, .tsv, .parquet, .pq, "
+                ".arrow, .feather, .ipc, .dta, .sav, .zsav, .sas7bdat, .xlsx (.gz for CSV)."
+            ),
+        ),
+    ),
+    Case(
+        name="an Excel file that is none",
         files={"persons.xlsx": b"PK\x03\x04"},
         arguments=("schema.yaml", "households.csv", "persons.xlsx"),
         says=(
             (
-                "persons.xlsx: the file type is unknown. Use one of .csv, .tsv, "
-                ".parquet, .pq, .arrow, .feather, .ipc (.gz for CSV)."
+                "persons.xlsx: cannot be read as Excel (File is not a zip file). Check that the "
+                "file is complete, may be read, and is what its name says."
+            ),
+        ),
+    ),
+    Case(
+        name="a Stata file that is none",
+        files={"persons.dta": b"household_id,relate"},
+        arguments=("schema.yaml", "households.csv", "persons.dta"),
+        says=(
+            (
+                "persons.dta: cannot be read as Stata (This version of the file format is not "
+                "supported). Check that the file is complete, may be read, and is what its name "
+                "says."
+            ),
+        ),
+    ),
+    Case(
+        name="the two files swapped",
+        arguments=("schema.yaml", "persons.csv", "households.csv"),
+        says=(
+            (
+                "the tables: households and persons seem to be swapped: each has the columns of "
+                "the other. Give households first, then persons."
             ),
         ),
     ),

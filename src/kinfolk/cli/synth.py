@@ -103,8 +103,12 @@ def synth(
     **settings: Any,
 ) -> None:
     """See SYNTH."""
+    # Imported here because it brings Arrow along.
+    from kinfolk.data.stat_writing import check_writable
+
     declared = Schema.from_yaml(schema)
     files = name_tables(declared, tables)
+    check_writable(declared, form)
     ledger = _ledger(shared, output, settings)
     written = [output / f"{name}.{form}" for name in declared.table_names]
     results = [*written, output / CERTIFICATE, output / MODEL]

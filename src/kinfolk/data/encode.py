@@ -63,6 +63,8 @@ def encode(
         _encode_columns(schema.group_attributes, homes, problems)
         _encode_columns(schema.individual_attributes, people, problems)
         raise DataError(HEADING, problems)
+    if homes is not None and (wrong := swapped(schema, homes.names, people.names)):
+        raise DataError(HEADING, [wrong])
     return encode_sources(schema, homes, people, problems, keep_numbers=keep_numbers, finely=finely)
 
 
@@ -143,6 +145,19 @@ def missing_columns(source: Source, wanted: list[str]) -> list[Problem]:
         what, fix = "the table has no rows.", "Check that it is the right one."
         problems.append(Problem(where=source.name, what=what, fix=fix))
     return problems
+
+
+def swapped(
+    schema: Schema, home_names: Collection[str], people_names: Collection[str]
+) -> Problem | None:
+    """Whether each table has the columns of the other one, and lacks some of its own."""
+    homes, people = set(home_columns(schema)), set(people_columns(schema))
+    right = homes <= set(home_names) and people <= set(people_names)
+    if right or not (homes <= set(people_names) and people <= set(home_names)):
+        return None
+    first, second = schema.table_names
+    what = f"{first} and {second} seem to be swapped: each has the columns of the other."
+    return Problem(where="the tables", what=what, fix=f"Give {first} first, then {second}.")
 
 
 def encode_sources(

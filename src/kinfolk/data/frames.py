@@ -19,9 +19,10 @@ from kinfolk.errors import DataError, KinfolkError, Problem, private
 from kinfolk.schema.attributes import kind_of, shown
 
 TableLike: TypeAlias = Any
-"""A path to CSV, Parquet or Arrow; or a pandas, polars or pyarrow table."""
+"""A path to a file of any format that is read; or a pandas, polars or pyarrow table."""
 
-FORMATS = ("csv", "parquet")
+FORMATS = ("csv", "parquet", "dta", "sav")
+"""What synthetic tables can be written as; the suffixes of their files."""
 
 
 def to_frame(table: pa.Table, like: str) -> Any:

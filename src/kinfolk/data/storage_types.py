@@ -112,7 +112,7 @@ def _stored(table: TableLike, columns: list[str]) -> dict[str, Any]:
     opened = open_file(table)
     if not isinstance(opened, TableFile):
         return frame_types(opened, columns)
-    if opened.untyped:
+    if not opened.stores_types:
         return {}
     with opened:
         return dict(zip(opened.schema.names, opened.schema.types, strict=True))

@@ -28,6 +28,7 @@ from kinfolk.data.encode import (
     home_columns,
     missing_columns,
     people_columns,
+    swapped,
 )
 from kinfolk.data.encoded import Encoded
 from kinfolk.data.private_files import private_folder, remove_leftovers
@@ -136,6 +137,9 @@ def _open(
             problems.append(error.problem)
         else:
             problems += missing_columns(streams[-1].source(rows=1), columns)
+    if len(streams) == 2:
+        wrong = swapped(schema, *(stream.file.schema.names for stream in streams))
+        problems = [wrong] if wrong else problems
     if problems:
         raise DataError(HEADING, problems)
     return streams

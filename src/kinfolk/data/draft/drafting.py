@@ -193,8 +193,12 @@ class _Drafter:
             elif isinstance(found, LeftOut):
                 judged[name] = found
             else:
-                known = None if told == "unknown" else told
-                judged[name] = self._structure(found, people=people) or judge(found, told=known)
+                judged[name] = self._structure(found, people=people) or judge(
+                    found,
+                    told=None if told == "unknown" else told,
+                    labels=opened.labels.values.get(name, {}),
+                    title=opened.labels.columns.get(name),
+                )
         return judged
 
     def _structure(self, column: Profile, *, people: bool) -> LeftOut | None:
