@@ -369,7 +369,7 @@ FILE_CASES = [
         says=(
             (
                 "the tables: households and persons seem to be swapped: each has the columns of "
-                "the other. Give households first, then persons."
+                "the other. Exchange the two."
             ),
         ),
     ),

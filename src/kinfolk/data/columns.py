@@ -135,6 +135,14 @@ def wrong_kind(column: pa.ChunkedArray, expected: str) -> Misfit | None:
     return Misfit(rows=rows, what=f"the column holds {held}, the schema says {said}", fix=fix)
 
 
+def zeros_and_ones(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column of 0 and 1 as true/false; any other as it is."""
+    if column_kind(column.type) != "number":
+        return column
+    other = pc.and_(pc.not_equal(column, 0), pc.not_equal(column, 1))
+    return column if pc.any(other).as_py() else pc.equal(column, 1)
+
+
 def _without_nan(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Data frames write blanks among numbers as NaN."""
     if not pt.is_floating(column.type):

@@ -20,6 +20,8 @@ from kinfolk.errors import KinfolkError
 from kinfolk.schema import Value
 
 _READERS = {"stata": "read_dta", "spss": "read_sav", "sas": "read_sas7bdat"}
+STAT_KINDS = tuple(_READERS)
+"""What `TableFile.kind` calls them."""
 _WHOLE = {"int8": pa.int8(), "int16": pa.int16(), "int32": pa.int32()}
 _DATES = re.compile(
     r"(?i)%-?t[dcCwmqhy].*|%-?d.*|(date|datetime|adate|edate|sdate|jdate|time|dtime|mmddyy|ddmmyy|yymmdd|e8601|"

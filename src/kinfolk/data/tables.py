@@ -32,7 +32,7 @@ from kinfolk.data.frames import (
     read_frame,
 )
 from kinfolk.data.labels import Labels
-from kinfolk.data.stat_files import StatFile
+from kinfolk.data.stat_files import STAT_KINDS, StatFile
 from kinfolk.errors import private
 from kinfolk.schema.attributes import shown
 
@@ -74,6 +74,8 @@ class Source:
     """How many rows there are."""
     untyped: bool
     """Whether cells are plain text (CSV, Excel), so that '3' may stand for the number 3."""
+    truth_as_numbers: bool = False
+    """Whether 1 may stand for true, and 0 for false: Stata, SPSS and SAS have no other way."""
     names: tuple[str, ...] = ()
     """All columns that exist, wanted or not."""
     path: Path | None = None
@@ -300,7 +302,7 @@ _OPEN: dict[str, Callable[[Path], _Opened]] = {
     "arrow": _open_arrow,
     "parquet": _open_parquet,
     "excel": _open_excel,
-    **{kind: partial(_open_stat, kind=kind) for kind in ("stata", "spss", "sas")},
+    **{kind: partial(_open_stat, kind=kind) for kind in STAT_KINDS},
 }
 
 
@@ -342,6 +344,7 @@ class Stream:
             columns=columns,
             rows=rows,
             untyped=untyped,
+            truth_as_numbers=self.file.kind in STAT_KINDS,
             names=tuple(self.file.schema.names),
             path=self.file.path if self.file.kind == "csv" else None,
             numbers=numbers,

@@ -65,7 +65,7 @@ def open_table(table: TableLike, *, default: str) -> Opened:
             labels = file.labels
     order = tuple(dict.fromkeys(names))
     return Opened(
-        table=stem or safe_name(default) or "table",
+        table=stem or default,
         source=source,
         order=order,
         unreadable=unreadable,
