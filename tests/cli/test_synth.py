@@ -57,7 +57,8 @@ def test_synth_writes_what_was_promised(
     assert "epsilon = 1, delta = 1e-06 for one home. Spent: 100.0% of the budget" in printed.out
     assert printed.err.startswith("Counting took")
     # What stays with the data lies beside what may be published.
-    published = {"homes.csv", "people.csv", "privacy.json", "model.kinfolk"}
+    codebook = {"codebook.html", "codebook.xml"}
+    published = {"homes.csv", "people.csv", "privacy.json", "model.kinfolk", *codebook}
     assert set(contents(output)) == published
     ledger = "release.ledger.jsonl"
     assert set(contents(output.parent)) == {ledger, f"{ledger}.head", f"{ledger}.lock"}

@@ -5,6 +5,7 @@ Columns are separated by commas, or by whatever the first line has instead of th
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import hashlib
@@ -165,7 +166,7 @@ def _separator(file: IO[bytes], path: Path) -> str:
     if ".tsv" in [suffix.lower() for suffix in path.suffixes]:
         return "\t"
     line = b""
-    while not line.strip() and (line := file.readline(LONGEST_LINE)):
+    while not line.removeprefix(codecs.BOM_UTF8).strip() and (line := file.readline(LONGEST_LINE)):
         pass
     # Whatever stands in quotes belongs to a name.
     names = "".join(line.decode("utf-8", "replace").split('"')[::2])

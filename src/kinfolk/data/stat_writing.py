@@ -153,7 +153,7 @@ def _largest(attribute: Attribute) -> float:
         values: Sequence[Value] = attribute.values if attribute.kind == "number" else ()
     else:
         values = (*attribute.bins, *attribute.special)
-    return max((abs(float(value)) for value in values), default=0)
+    return max((abs(value) for value in values if not isinstance(value, str)), default=0)
 
 
 def _whole(attribute: Attribute) -> bool:
