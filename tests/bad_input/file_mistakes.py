@@ -155,8 +155,8 @@ FILE_CASES = [
         "1200.50",
         '"1,200.50"',
         (
-            "households.csv, line 4, column rent: '1,200.50' is not a number. Correct "
-            "it, or leave it blank and set `missing: true`."
+            "households.csv, line 4, column rent: '1,200.50' is not a number. Write it with a "
+            "decimal point and without commas, such as 1234.5."
         ),
     ),
     in_persons(
@@ -243,6 +243,16 @@ FILE_CASES = [
         (
             "persons.csv, line 5: a quote is opened and never closed. Close it, or "
             "double it in a text."
+        ),
+    ),
+    Case(
+        name="a decimal comma between semicolons",
+        files={"households.csv": HOUSEHOLDS.replace(",", ";").replace("1200.50", "1200,5")},
+        says=(
+            (
+                "households.csv, line 4, column rent: '1200,5' is not a number. Write it with a "
+                "decimal point and without commas, such as 1234.5."
+            ),
         ),
     ),
     Case(
