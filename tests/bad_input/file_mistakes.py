@@ -367,8 +367,8 @@ FILE_CASES = [
         arguments=("schema.yaml", "households.csv", "persons.dta"),
         says=(
             (
-                "persons.dta: cannot be read as Stata (This version of the file format is not "
-                "supported). Check that the file is complete, may be read, and is what its name "
+                "persons.dta: cannot be read as Stata (Invalid file, or file has unsupported "
+                "features). Check that the file is complete, may be read, and is what its name "
                 "says."
             ),
         ),

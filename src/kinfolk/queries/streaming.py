@@ -68,7 +68,7 @@ def count_files(
     memory: int = MEMORY,
     progress: Progress | None = None,
 ) -> Counter:
-    """Count files (CSV, Parquet or Arrow) by the schema's table names, with rows in any order.
+    """Count files of any format by the schema's table names, with rows in any order.
 
     The result equals that of counting in memory, number by number. `memory` is about how many bytes
     the tables may take at a time; Python, its libraries and the answers come on top. Whatever does
