@@ -19,8 +19,8 @@ prints; `python tests/docs/cli_page.py` writes this page.
 
 ## Completion
 
-The shell completes commands and options once one of these lines stands in its start file (`~/.bashrc`, `~/.zshrc`,
-`~/.config/fish/config.fish`):
+The shell completes commands and options once one of these lines, for bash, zsh or fish, stands in
+its start file (`~/.bashrc`, `~/.zshrc`, `~/.config/fish/config.fish`):
 
 ```
 eval "$(_KINFOLK_COMPLETE=bash_source kinfolk)"

@@ -29,6 +29,7 @@ CERTIFICATE: dict[str, Any] = {
     "neighbours": "add-remove",
     "difference": "one home more or less",
     "public": ["the maximum size, 3"],
+    "rules": {"never": list(LABELLED.never)},
     "domain": "declared",
     "rho": "1",
     "spent": "1",
@@ -122,6 +123,7 @@ def test_the_promise_is_in_it(ddi: Ddi) -> None:
     said = ddi.texts("stdyDscr/dataAccs/useStmt/confDec")
     assert "Promise: epsilon = 1, delta = 1e-09, for one home" in said
     assert "Protects: everything about a home" in said
+    assert not any(str(text).startswith("Never") for text in said), "rules are listed elsewhere"
     assert not ddi.all("stdyDscr/dataAccs/useStmt/disclaimer")
     seeded = book(private=False)
     warned = Ddi(seeded.ddi()).texts("stdyDscr/dataAccs/useStmt/disclaimer")

@@ -26,6 +26,9 @@ from kinfolk.template import Templates, content_policy
 PAGE, DDI = "codebook.html", "codebook.xml"
 """What the two files of a codebook are called."""
 
+RULES = "Never"
+"""What the certificate calls rules, which the codebook lists for itself."""
+
 _TEMPLATES = Templates("kinfolk.release")
 
 
@@ -114,7 +117,7 @@ class Codebook:
         return Codebook(
             tables=tables,
             rules=tuple(schema.never),
-            promise=tuple(certificate_rows(certificate)),
+            promise=tuple(row for row in certificate_rows(certificate) if row[0] != RULES),
             notice="" if certificate["private"] is True else NOT_PRIVATE,
         )
 
