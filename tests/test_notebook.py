@@ -128,7 +128,7 @@ def test_a_synthesizer_and_a_plan() -> None:
     text = shown(maker).text
     assert "not fitted" in text
     assert "epsilon = 1, delta = 1e-06" in text
-    families = shown(maker.plan(1000)).text
+    families = shown(maker.plan(1000, benchmark=False)).text
     assert f"Q_R {HOSTILE}" in families
     assert "1,000 groups" in families
 

@@ -21,7 +21,7 @@ from kinfolk.data.storage_types import column_types
 from kinfolk.data.tables import TableFile, UnreadableError, read_source
 from kinfolk.errors import KinfolkError
 from kinfolk.models.histogram import Histogram
-from kinfolk.release.tables import Written, write_sample
+from kinfolk.release.sample_files import Written, write_sample
 from kinfolk.schema import Categorical, GroupTable, IndividualTable, Numeric, Schema, WorkloadSpec
 
 READ = {"dta": pyreadstat.read_dta, "sav": pyreadstat.read_sav}

@@ -131,11 +131,23 @@ class Synthesizer:
             raise KinfolkError(f"{fitted.shortfall}. `release` has it.")
         return self
 
-    def plan(self, groups: int, *, people: int | None = None) -> RunEstimate:
-        """Say what a fit to so many groups would do; no data is needed, and nothing is spent."""
+    def plan(
+        self, groups: int, *, people: int | None = None, benchmark: bool = True
+    ) -> RunEstimate:
+        """Say what a fit to so many groups would do; no data is needed, and nothing is spent.
+
+        To say how long it takes, the method works for a moment on made-up groups (`benchmark`).
+        """
         from kinfolk.release.estimate import plan
 
-        return plan(self.schema, self.method, self.guarantee, groups=groups, people=people)
+        return plan(
+            self.schema,
+            self.method,
+            self.guarantee,
+            groups=groups,
+            people=people,
+            benchmark=benchmark,
+        )
 
     @property
     def release(self) -> Release:
@@ -190,17 +202,17 @@ def plan(
     *,
     groups: int,
     people: int | None = None,
+    benchmark: bool = True,
     **promise: Any,
 ) -> RunEstimate:
     """Say what a run would do with so many groups, from the schema alone.
 
-    `promise` is what a `Synthesizer` is told: unit, epsilon, delta, method and so on. The method
-    works for a moment on made-up groups, to see how fast this machine is.
+    `promise` is what a `Synthesizer` is told: unit, epsilon, delta, method and so on. To see how
+    fast this machine is, the method works for a moment on made-up groups (`benchmark`).
 
-    >>> from kinfolk.datasets import load_schema
-    >>> plan(
-    ...     load_schema("acs-red"), groups=10_000, unit="household", epsilon=1.0, delta=1e-9
-    ... )  # doctest: +ELLIPSIS
-    RunEstimate(2,666 queries of 10,000 groups and 20,000 people, rho = ...)
+    >>> from kinfolk import load_schema
+    >>> promise = {"unit": "household", "epsilon": 1.0, "delta": 1e-9}
+    >>> plan(load_schema("acs-red"), groups=10_000, benchmark=False, **promise)
+    RunEstimate(2,688 queries of 10,000 groups and 20,000 people, rho = 0.01656)
     """
-    return Synthesizer(schema, **promise).plan(groups, people=people)
+    return Synthesizer(schema, **promise).plan(groups, people=people, benchmark=benchmark)
