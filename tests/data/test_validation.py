@@ -88,7 +88,7 @@ def test_names_given_are_kept_for_files(tmp_path: Path) -> None:
     ],
 )
 def test_a_draft_says_what_it_takes(given: object, said: str) -> None:
-    with pytest.raises(KinfolkError, match=rf"two tables by name, the groups first, .*{said}"):
+    with pytest.raises(KinfolkError, match=rf"two tables by name, that of groups first: .*{said}"):
         kinfolk.draft(given)  # type: ignore[arg-type]
 
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from kinfolk.schema.attributes import Attribute, Categorical, Numeric
+from kinfolk.schema.condition_evaluator import is_code
 from kinfolk.schema.conditions import (
     Both,
     Condition,
@@ -25,7 +26,6 @@ from kinfolk.schema.conditions import (
     refs,
     whose,
 )
-from kinfolk.schema.evaluation import is_code
 from kinfolk.schema.spelling import spelling
 from kinfolk.schema.words import singular
 
