@@ -21,10 +21,10 @@ $(VENV)/created:
 		&& $(PYTHON) -m virtualenv --quiet $(VENV); }
 	@touch $@
 
-# The package itself with what a curator needs: enough for the demo.
+# The package itself with what a curator needs, and pandas: enough for the demo and the README.
 $(VENV)/core: $(VENV)/created pyproject.toml constraints.txt
 	@echo "Installing kinfolk"
-	@$(PIP) install $(CONSTRAINTS) --editable '.[curator]'
+	@$(PIP) install $(CONSTRAINTS) --editable '.[curator,files]'
 	@touch $@
 
 $(VENV)/dev: $(VENV)/core

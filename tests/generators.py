@@ -42,6 +42,8 @@ FLOAT_VALUES = st.lists(
     unique=True,
 )
 
+TITLES = st.one_of(st.none(), st.sampled_from(["Age in years", "a: b", "'#\n", "12", "<&>"]))
+
 
 @st.composite
 def categoricals(draw: st.DrawFn, *, derived: bool = False) -> Categorical:
@@ -54,6 +56,7 @@ def categoricals(draw: st.DrawFn, *, derived: bool = False) -> Categorical:
         labels=labels,
         missing=draw(st.booleans()),
         derived=derived and draw(st.booleans()),
+        title=draw(TITLES),
     )
 
 
@@ -68,6 +71,7 @@ def numerics(draw: st.DrawFn, *, derived: bool = False) -> Numeric:
         "integer": integer,
         "missing": draw(st.booleans()),
         "derived": derived and draw(st.booleans()),
+        "title": draw(TITLES),
     }
     inside = draw(st.lists(number.filter(lambda n: bins[0] <= n <= bins[-1]), max_size=2))
     decimals = draw(st.sampled_from([None, 0] if integer else [None, 1, 3]))

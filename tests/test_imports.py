@@ -16,7 +16,7 @@ import kinfolk
 ROOT = Path(kinfolk.__file__).parent
 
 LAYERS = [
-    {"_io", "_surface", "_typing", "chart", "compiled", "errors", "notebook"},
+    {"_io", "_surface", "_typing", "chart", "compiled", "errors", "notebook", "template"},
     {"schema"},
     {"data", "datasets"},
     {"queries"},
@@ -37,6 +37,7 @@ PRIVATE = {
     "kinfolk.data.clean": "rows of private tables",
     "kinfolk.data.undeclared": "rows of private tables",
     "kinfolk.data.tables": "rows of private tables",
+    "kinfolk.data.validation": "true figures of private tables",
     "kinfolk.queries.counting": "exact answers",
     "kinfolk.queries.kernel": "exact answers",
     "kinfolk.queries.streaming": "exact answers",

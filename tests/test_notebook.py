@@ -66,19 +66,22 @@ class Reader(HTMLParser):
         self.text += data
 
 
+def tables() -> dict[str, pd.DataFrame]:
+    group, people = SCHEMA.table_names
+    name = next(iter(SCHEMA.group_attributes))
+    return {
+        group: pd.DataFrame({"id": [1, 2], name: [1, 2]}),
+        people: pd.DataFrame({"id": [1, 2, 2], "sex": [1, 2, 1], "role": [0, 0, 1]}),
+    }
+
+
 @pytest.fixture(scope="module")
 def release() -> kinfolk.Release:
     maker = kinfolk.Synthesizer(
         SCHEMA, unit="group", epsilon=1.0, delta=1e-6, seed=1,
         method="hpd-fixed", rounds=1, components=2, max_iterations=1,
     )  # fmt: skip
-    group, people = SCHEMA.table_names
-    name = next(iter(SCHEMA.group_attributes))
-    tables = {
-        group: {"id": [1, 2], name: [1, 2]},
-        people: {"id": [1, 2, 2], "sex": [1, 2, 1], "role": [0, 0, 1]},
-    }
-    return maker.fit({name: pd.DataFrame(columns) for name, columns in tables.items()}).release
+    return maker.fit(tables()).release
 
 
 def shown(thing: Any) -> Reader:
@@ -118,6 +121,23 @@ def test_certificate_and_release(release: kinfolk.Release, tmp_path: Path) -> No
         assert "epsilon = 1, delta = 1e-06" in text
         assert HOSTILE in text
     assert "hpd-fixed" in shown(release).text
+
+
+def test_a_synthesizer_and_a_plan() -> None:
+    maker = kinfolk.Synthesizer(SCHEMA, unit="group", epsilon=1.0, delta=1e-6)
+    text = shown(maker).text
+    assert "not fitted" in text
+    assert "epsilon = 1, delta = 1e-06" in text
+    families = shown(maker.plan(1000, benchmark=False)).text
+    assert f"Q_R {HOSTILE}" in families
+    assert "1,000 groups" in families
+
+
+def test_a_draft_and_what_was_validated() -> None:
+    assert HOSTILE in shown(kinfolk.draft(tables())).text
+    text = shown(kinfolk.validate(SCHEMA, tables())).text
+    assert HOSTILE in text
+    assert "not private" in text
 
 
 def test_half_a_character_can_be_shown() -> None:

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from kinfolk.audit.engine import audit
     from kinfolk.data.draft import draft
     from kinfolk.data.sources import read_ipums, read_pums
+    from kinfolk.data.validation import validate
     from kinfolk.datasets import load_detroit, load_schema
     from kinfolk.errors import DataError, KinfolkError, SchemaError
     from kinfolk.evaluate.evaluation import evaluate
     from kinfolk.queries.workload import Workload
     from kinfolk.release import Release, load
-    from kinfolk.release.estimate import plan
-    from kinfolk.release.synthesizer import Synthesizer
+    from kinfolk.release.synthesizer import Synthesizer, plan
     from kinfolk.release.verify import verify
     from kinfolk.schema import (
         Categorical,
@@ -62,6 +62,7 @@ __all__ = [
     "plan",
     "read_ipums",
     "read_pums",
+    "validate",
     "verify",
 ]
 
@@ -71,13 +72,13 @@ __getattr__ = export(
         "kinfolk.audit.engine": "audit",
         "kinfolk.data.draft": "draft",
         "kinfolk.data.sources": "read_ipums read_pums",
+        "kinfolk.data.validation": "validate",
         "kinfolk.datasets": "load_detroit load_schema",
         "kinfolk.errors": "DataError KinfolkError SchemaError",
         "kinfolk.evaluate.evaluation": "evaluate",
         "kinfolk.queries.workload": "Workload",
         "kinfolk.release": "Release load",
-        "kinfolk.release.estimate": "plan",
-        "kinfolk.release.synthesizer": "Synthesizer",
+        "kinfolk.release.synthesizer": "Synthesizer plan",
         "kinfolk.release.verify": "verify",
         "kinfolk.schema": "Categorical GroupTable IndividualTable Numeric Role Roles Schema "
         "WorkloadSpec",

@@ -155,8 +155,8 @@ FILE_CASES = [
         "1200.50",
         '"1,200.50"',
         (
-            "households.csv, line 4, column rent: '1,200.50' is not a number. Correct "
-            "it, or leave it blank and set `missing: true`."
+            "households.csv, line 4, column rent: '1,200.50' is not a number. Write it with a "
+            "decimal point and without commas, such as 1234.5."
         ),
     ),
     in_persons(
@@ -246,12 +246,22 @@ FILE_CASES = [
         ),
     ),
     Case(
-        name="semicolons instead of commas",
-        files={"persons.csv": PERSONS.replace(",", ";")},
+        name="a decimal comma between semicolons",
+        files={"households.csv": HOUSEHOLDS.replace(",", ";").replace("1200.50", "1200,5")},
         says=(
             (
-                "persons.csv: the columns are separated by semicolons, not commas. Save "
-                "it with commas, or as Parquet."
+                "households.csv, line 4, column rent: '1200,5' is not a number. Write it with a "
+                "decimal point and without commas, such as 1234.5."
+            ),
+        ),
+    ),
+    Case(
+        name="a missing cell between semicolons",
+        files={"persons.csv": PERSONS.replace(",", ";").replace("male;70", "70")},
+        says=(
+            (
+                "persons.csv, line 5: 3 cells, but the first line has 4. Look for an "
+                "unquoted semicolon, a missing cell or a line break inside a cell."
             ),
         ),
     ),
@@ -331,12 +341,45 @@ FILE_CASES = [
     ),
     Case(
         name="a file of unknown type",
+        files={"persons.ods": b"PK\x03\x04"},
+        arguments=("schema.yaml", "households.csv", "persons.ods"),
+        says=(
+            (
+                "persons.ods: the file type is unknown. Use one of .csv, .tsv, .parquet, .pq, "
+                ".arrow, .feather, .ipc, .dta, .sav, .zsav, .sas7bdat, .xlsx (.gz for CSV)."
+            ),
+        ),
+    ),
+    Case(
+        name="an Excel file that is none",
         files={"persons.xlsx": b"PK\x03\x04"},
         arguments=("schema.yaml", "households.csv", "persons.xlsx"),
         says=(
             (
-                "persons.xlsx: the file type is unknown. Use one of .csv, .tsv, "
-                ".parquet, .pq, .arrow, .feather, .ipc (.gz for CSV)."
+                "persons.xlsx: cannot be read as Excel (File is not a zip file). Check that the "
+                "file is complete, may be read, and is what its name says."
+            ),
+        ),
+    ),
+    Case(
+        name="a Stata file that is none",
+        files={"persons.dta": b"household_id,relate"},
+        arguments=("schema.yaml", "households.csv", "persons.dta"),
+        says=(
+            (
+                "persons.dta: cannot be read as Stata (Invalid file, or file has unsupported "
+                "features). Check that the file is complete, may be read, and is what its name "
+                "says."
+            ),
+        ),
+    ),
+    Case(
+        name="the two files swapped",
+        arguments=("schema.yaml", "persons.csv", "households.csv"),
+        says=(
+            (
+                "the tables: households and persons seem to be swapped: each has the columns of "
+                "the other. Exchange the two."
             ),
         ),
     ),

@@ -32,7 +32,10 @@ def test_everything_it_speaks_of_is_there(done: Path) -> None:
         ledger, f"{ledger}.head", f"{ledger}.lock",
     }  # fmt: skip
     assert {path.name for path in (done / "report").iterdir()} == {"report.html", "metrics.json"}
-    released = {"households.csv", "persons.csv", "privacy.json", "model.kinfolk"}
+    released = {
+        "households.csv", "persons.csv", "privacy.json", "model.kinfolk",
+        "codebook.html", "codebook.xml",
+    }  # fmt: skip
     assert released == {path.name for path in (done / "release").iterdir()}
     certificate = json.loads((done / "release" / "privacy.json").read_text(encoding="utf-8"))
     stated = certificate["unit"], certificate["epsilon"], certificate["private"]

@@ -57,7 +57,8 @@ def test_synth_writes_what_was_promised(
     assert "epsilon = 1, delta = 1e-06 for one home. Spent: 100.0% of the budget" in printed.out
     assert printed.err.startswith("Counting took")
     # What stays with the data lies beside what may be published.
-    published = {"homes.csv", "people.csv", "privacy.json", "model.kinfolk"}
+    codebook = {"codebook.html", "codebook.xml"}
+    published = {"homes.csv", "people.csv", "privacy.json", "model.kinfolk", *codebook}
     assert set(contents(output)) == published
     ledger = "release.ledger.jsonl"
     assert set(contents(output.parent)) == {ledger, f"{ledger}.head", f"{ledger}.lock"}
@@ -421,3 +422,25 @@ def test_rules_are_kept_and_what_is_hard_about_them_is_said(
     assert run(["synth", *inputs, *person, "-o", str(tmp_path / "person")]) == 2
     assert "`on_violation: drop` leaves out whole groups" in capsys.readouterr().err
     assert not (tmp_path / "person").exists()
+
+
+@pytest.mark.parametrize("form", ["dta", "sav"])
+def test_tables_for_other_programs(inputs: list[str], tmp_path: Path, form: str) -> None:
+    assert synth(inputs, tmp_path / "release", "--format", form) == 0
+    paths = {name: tmp_path / "release" / f"{name}.{form}" for name in HOMES.table_names}
+    assert encode(HOMES, paths).groups > 0
+    more = str(tmp_path / "more")
+    model = str(tmp_path / "release" / "model.kinfolk")
+    assert run(["sample", model, "--groups", "7", "--format", form, "-o", more]) == 0
+    assert encode(HOMES, {n: Path(more) / f"{n}.{form}" for n in HOMES.table_names}).groups == 7
+
+
+def test_what_a_program_cannot_hold_is_refused_before_anything_is_spent(
+    inputs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = Path(inputs[0]).read_text(encoding="utf-8").replace("  id: ", "  id: odd ", 1)
+    Path(inputs[0]).write_text(text, encoding="utf-8")
+    before = set(tmp_path.iterdir())
+    assert synth(inputs, tmp_path / "release", "--format", "dta") == 2
+    assert "cannot be the name of a column in Stata" in capsys.readouterr().err
+    assert set(tmp_path.iterdir()) == before

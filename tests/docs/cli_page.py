@@ -16,6 +16,17 @@ OPENING = """\
 Results go to stdout, progress and messages to stderr. The exit status is 0; 2 with one clear
 message for anything that can be put right; 130 after Ctrl-C, SIGTERM or SIGHUP. Each text below is
 what `--help` prints; `python tests/docs/cli_page.py` writes this page.
+
+## Completion
+
+The shell completes commands and options once one of these lines, for bash, zsh or fish, stands in
+its start file (`~/.bashrc`, `~/.zshrc`, `~/.config/fish/config.fish`):
+
+```
+eval "$(_KINFOLK_COMPLETE=bash_source kinfolk)"
+eval "$(_KINFOLK_COMPLETE=zsh_source kinfolk)"
+_KINFOLK_COMPLETE=fish_source kinfolk | source
+```
 """
 
 

@@ -183,7 +183,7 @@ def test_names_are_read_back_and_others_refused() -> None:
 
 
 def test_a_mixture_answers_them_as_one_with_large_bins_would() -> None:
-    coarse, declared = coarse_part(SCHEMA)
+    coarse, _ = coarse_part(SCHEMA)
     rng = np.random.default_rng(3)
     layout = Layout.of(SCHEMA)
     assert layout.kinded

@@ -98,7 +98,9 @@ def test_storage_types_are_kept_where_they_hold(
 
 def test_mistakes_are_said(tmp_path: Path) -> None:
     model = Histogram.uniform(tiny_schema([2], [2], max_size=2))
-    with pytest.raises(KinfolkError, match=r"format 'xlsx' is unknown. Use csv or parquet"):
+    with pytest.raises(
+        KinfolkError, match=r"format 'xlsx' is unknown. Use one of csv, parquet, dta, sav"
+    ):
         write_sample(model, 5, tmp_path, rng=np.random.default_rng(1), format="xlsx")
     with pytest.raises(KinfolkError, match="groups: 0"):
         write_sample(model, 0, tmp_path, rng=np.random.default_rng(1))

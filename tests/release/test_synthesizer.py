@@ -264,3 +264,46 @@ def test_ctrl_c_waits_for_the_step_and_keeps_what_there_is(tmp_path: Path) -> No
     assert read_account(ledger).last.spends[: len(spent)] == spent
     assert len(maker.certificate["spends"]) == 8
     assert maker.certificate["run"] == stopped.certificate["run"]
+
+
+BLANKS = Schema.from_text("""
+individual:
+  table: people
+  attributes:
+    age: {bins: [0, 120], integer: true, missing: true}
+    sex: {values: [1, 2], missing: true}
+    own: {values: [true, false], missing: true}
+    size: {values: [1, 2]}
+    rate: {bins: [0, 1], missing: true}
+max_size: 1
+workload: {k: 1}
+""")
+
+
+def test_whole_numbers_with_blanks_come_back_as_whole_numbers() -> None:
+    people = pd.DataFrame(
+        {
+            "age": pd.array([1, None] * 20, "Int64"),
+            "sex": pd.array([None, 2] * 20, "Int8"),
+            "own": pd.array([True, None] * 20, "boolean"),
+            "size": [1, 2] * 20,
+            "rate": [0.5, None] * 20,
+        }
+    )
+    maker = synthesizer(BLANKS, unit="person").fit({"people": people})
+    # One without a blank has the same types: they follow from the schema.
+    for drawn in (maker.sample(200, seed=1), maker.sample(1, seed=1)):
+        types = drawn["people"].dtypes.astype(str).to_dict()
+        assert types == {
+            "age": "Int64", "sex": "Int64", "own": "boolean", "size": "int64", "rate": "float64",
+        }  # fmt: skip
+    ages = maker.sample(200, seed=1)["people"]["age"]
+    assert ages.isna().any()
+    assert ages.notna().any()
+
+
+@pytest.mark.parametrize("given", [pd.DataFrame({"a": [1]}), [1, 2], "people.csv", None])
+def test_fit_says_what_it_takes(given: object) -> None:
+    said = rf"fit got {type(given).__name__}\. It takes a dict with the tables homes, people"
+    with pytest.raises(KinfolkError, match=said):
+        synthesizer().fit(given)  # type: ignore[arg-type]

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 HELP = """Judge synthetic tables against the real ones. NOT PRIVATE.
 
-SCHEMA is a schema.yaml. --real names the real HOUSEHOLDS and PERSONS (CSV, Parquet or Arrow); flat
-data, a schema without `group`, takes one file. --synthetic names a folder with the synthetic
-tables, called as in the schema (households.csv or households.parquet, ...). They may come from any
+SCHEMA is a schema.yaml. --real names the real HOUSEHOLDS and PERSONS, in any format that is read;
+flat data, a schema without `group`, takes one file. --synthetic names a folder with the synthetic
+tables, called as in the schema (households.csv, or .parquet, .dta, .sav). They may come from any
 tool: groups that do not hang together are counted and left out; values outside the schema are
 refused.
 

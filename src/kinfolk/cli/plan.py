@@ -9,8 +9,9 @@ import click
 
 from kinfolk.cli.console import PATH, err, say, table, tell
 from kinfolk.cli.progress import PROMISE, SETTINGS, options, promise_of, required
-from kinfolk.cli.validate import doubtful_relations, warn_of_wide_bins
+from kinfolk.cli.validate import warn_of_wide_bins
 from kinfolk.schema import Schema
+from kinfolk.schema.doubtful import doubtful_relations
 
 if TYPE_CHECKING:
     from kinfolk.privacy.guarantee import Guarantee

@@ -19,6 +19,8 @@ INIT = """Draft a schema from two tables.
 
 The draft says of every value, bin and size that it was READ FROM THE DATA. Used as it is, it makes
 the domain depend on the data, which leaks: confirm each marked line against your codebook first.
+The tables are files in CSV, Parquet, Arrow, or those of Stata, SPSS, SAS and Excel; labels in files
+of Stata and SPSS are taken over.
 
 \b
 Examples:

@@ -80,10 +80,10 @@ PROMISE = (
 FORMAT = click.option(
     "--format",
     "form",
-    type=click.Choice(["csv", "parquet"]),
+    type=click.Choice(["csv", "parquet", "dta", "sav"]),
     default="csv",
     show_default=True,
-    help="Of the tables.",
+    help="Of the tables; dta is Stata's, sav SPSS's.",
 )
 GROUPS = click.option(
     "--groups", type=int, help="How many groups to draw.  [default: as many as the data has]"

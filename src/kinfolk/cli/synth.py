@@ -32,10 +32,11 @@ if TYPE_CHECKING:
 
 SYNTH = """Make synthetic tables from private ones, with a certificate.
 
-SCHEMA is a schema.yaml; TABLES are the files of its tables, households first, in CSV, Parquet or
-Arrow. Flat data (a schema without `group`) takes one file. Written into the folder are the
-synthetic tables, privacy.json (the certificate) and model.kinfolk (to draw more from, at no cost):
-all of it may be published.
+SCHEMA is a schema.yaml; TABLES are the files of its tables, households first, in CSV, Parquet,
+Arrow, or those of Stata, SPSS, SAS and Excel. Flat data (a schema without `group`) takes one file.
+Written into the folder are the synthetic tables, privacy.json (the certificate), model.kinfolk (to
+draw more from, at no cost) and a codebook, codebook.html and codebook.xml (DDI-Codebook 2.5): all
+of it may be published.
 
 What was spent, and on what, stands in a ledger beside the folder (FOLDER.ledger.jsonl, with its
 companion FOLDER.ledger.jsonl.head), which stays with the data. A ledger is a budget: one that is
@@ -63,8 +64,9 @@ Example:
 SAMPLE = """Draw synthetic tables from a model.
 
 MODEL is a model.kinfolk that `kinfolk fit` or `synth` wrote. No data is needed and nothing is
-spent: draw as often and as much as you like. Written into the folder are the tables and the
-model's certificate, privacy.json. Streams: the number of groups is limited by the disk alone.
+spent: draw as often and as much as you like. Written into the folder are the tables, the model's
+certificate, privacy.json, and the codebook. Streams: the number of groups is limited by the disk
+alone, except with --format dta or sav, which are put together in memory.
 
 \b
 Example:
@@ -73,6 +75,7 @@ Example:
 
 MODEL = "model.kinfolk"
 CERTIFICATE = "privacy.json"
+CODEBOOK = ("codebook.html", "codebook.xml")
 LEDGER = "ledger.jsonl"
 
 SEED = click.option(
@@ -103,11 +106,15 @@ def synth(
     **settings: Any,
 ) -> None:
     """See SYNTH."""
+    # Imported here because it brings Arrow along.
+    from kinfolk.data.stat_writing import check_writable
+
     declared = Schema.from_yaml(schema)
     files = name_tables(declared, tables)
+    check_writable(declared, form)
     ledger = _ledger(shared, output, settings)
     written = [output / f"{name}.{form}" for name in declared.table_names]
-    results = [*written, output / CERTIFICATE, output / MODEL]
+    results = [*written, *(output / name for name in (CERTIFICATE, MODEL, *CODEBOOK))]
     _check_old_ledger(output / LEDGER)
     _check_place(ledger, results, shared=shared is not None, resume=resume, force=force)
     if groups is not None and groups < 1:
@@ -127,7 +134,7 @@ def synth(
         drawn = _draw(release, output, groups, fitted.modelling_seed, form, show)
     for line in drawn:
         say(line)
-    say(f"Wrote {output / CERTIFICATE} and {output / MODEL}.")
+    say(f"Wrote {output / CERTIFICATE}, {output / MODEL} and {output / CODEBOOK[0]} (and .xml).")
     _close(fitted, ledger)
 
 
@@ -176,14 +183,15 @@ def sample_command(
 
     release = load(model)
     names = [f"{name}.{form}" for name in release.schema.table_names]
-    there = [output / name for name in [*names, CERTIFICATE] if (output / name).exists()]
+    results = [output / name for name in (*names, CERTIFICATE, *CODEBOOK)]
+    there = [path for path in results if path.exists()]
     if there and not force:
         raise KinfolkError(f"{there[0]}: the file exists. Write to another place, or add --force.")
     with stages() as show:
         drawn = _draw(release, output, groups, seed, form, show)
     for line in drawn:
         say(line)
-    say(f"Wrote {output / CERTIFICATE}.")
+    say(f"Wrote {output / CERTIFICATE} and {output / CODEBOOK[0]} (and .xml).")
     if not release.private:
         say("NOT PRIVATE: the model was fitted with a seed, and nobody is protected.")
 

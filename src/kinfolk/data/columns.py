@@ -27,6 +27,7 @@ Codes: TypeAlias = npt.NDArray[np.int32]
 """Codes of one column, (rows,); -1 where the cell does not fit."""
 
 _NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
+_COMMA = re.compile(r"[-+]?[0-9]+(,[0-9]+)+(\.[0-9]+)?")
 _LONGEST_WHOLE = 40
 
 
@@ -132,6 +133,14 @@ def wrong_kind(column: pa.ChunkedArray, expected: str) -> Misfit | None:
     if held != type_name(column.type):
         held += f" ({_quote(column[int(rows[0])])})"
     return Misfit(rows=rows, what=f"the column holds {held}, the schema says {said}", fix=fix)
+
+
+def zeros_and_ones(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column of 0 and 1 as true/false; any other as it is."""
+    if column_kind(column.type) != "number":
+        return column
+    other = pc.and_(pc.not_equal(column, 0), pc.not_equal(column, 1))
+    return column if pc.any(other).as_py() else pc.equal(column, 1)
 
 
 def _without_nan(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -250,8 +259,11 @@ def _encode_numbers(
     codes[outside | broken | ~is_number] = -1
     low, high = attribute.bins[0], attribute.bins[-1]
     found: list[Misfit] = []
+    mend = "Correct it, or leave it blank and set `missing: true`."
+    if not is_number.all() and _COMMA.fullmatch(str(cells[int(np.argmin(is_number))])):
+        mend = "Write it with a decimal point and without commas, such as 1234.5."
     for mask, what, fix in (
-        (~is_number, "is not a number", "Correct it, or leave it blank and set `missing: true`."),
+        (~is_number, "is not a number", mend),
         (outside, f"lies outside the bins {low} to {high}", "Correct it, or widen the bins."),
         (broken, "is not a whole number", "Correct it, or remove `integer: true`."),
     ):

@@ -1,7 +1,11 @@
-"""CSV files: every cell is text, and every line that cannot be split is found."""
+"""CSV files: every cell is text, and every line that cannot be split is found.
+
+Columns are separated by commas, or by whatever the first line has instead of them.
+"""
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import hashlib
@@ -47,6 +51,12 @@ def reason(error: BaseException) -> str:
     return private(text if len(text) <= 100 else f"{text[:97]}...")
 
 
+SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+"""What may stand between cells, in words; the first that the line of column names has."""
+LONGEST_LINE = 2**20
+"""Bytes of the first line that are looked at for a separator."""
+
+
 class CsvFile:
     """A CSV file that is opened once: its first line, its rows in one go, and its digest."""
 
@@ -56,6 +66,8 @@ class CsvFile:
         """The SHA-256 of its bytes, once all of them were read."""
         self._file = path.open("rb")
         try:
+            self._separator = _separator(_unpacked(self._file, path), path)
+            self._file.seek(0)
             self.header, self._has_rows = self._read_head()
         except BaseException:
             self._file.close()
@@ -69,7 +81,8 @@ class CsvFile:
     def _read_head(self) -> tuple[list[str], bool]:
         """The column names, and whether there is a row."""
         name = self.path.name
-        with closing(_split(_unpacked(self._file, self.path), self.path)) as records:
+        unpacked = _unpacked(self._file, self.path)
+        with closing(_split(unpacked, self.path, self._separator)) as records:
             try:
                 _, header = next(records, (0, []))
             except csv.Error:
@@ -109,24 +122,17 @@ class CsvFile:
             strings_can_be_null=True,
             quoted_strings_can_be_null=True,
         )
-        parse = pacsv.ParseOptions(delimiter=_delimiter(self.path), newlines_in_values=True)
+        parse = pacsv.ParseOptions(delimiter=self._separator, newlines_in_values=True)
         options = pacsv.ReadOptions(block_size=block)
         try:
             with pacsv.open_csv(_Watched(file, count), options, parse, convert) as reader:
                 yield from reader
         except pa.ArrowInvalid:
-            _refuse_contents(self.path, len(self.header))
+            _refuse_contents(self.path, len(self.header), self._separator)
             raise
         if quotes % 2:
             _refuse_open_quote(self.path)
         self.digest = digest.digest()
-
-    def refuse_separator(self) -> None:
-        """A file separated by semicolons or tabs looks like one long column; say so."""
-        for sign, word in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
-            if len(self.header) == 1 and sign in self.header[0]:
-                what = f"the columns are separated by {word}, not commas."
-                raise UnreadableError(self.path.name, what, "Save it with commas, or as Parquet.")
 
 
 class _Watched(io.RawIOBase):
@@ -155,8 +161,16 @@ def row_lines(path: Path) -> list[int]:
     return lines[1:]
 
 
-def _delimiter(path: Path) -> str:
-    return "\t" if ".tsv" in [s.lower() for s in path.suffixes] else ","
+def _separator(file: IO[bytes], path: Path) -> str:
+    """What separates the columns, by the name of the file and its first line that is not empty."""
+    if ".tsv" in [suffix.lower() for suffix in path.suffixes]:
+        return "\t"
+    line = b""
+    while not line.removeprefix(codecs.BOM_UTF8).strip() and (line := file.readline(LONGEST_LINE)):
+        pass
+    # Whatever stands in quotes belongs to a name.
+    names = "".join(line.decode("utf-8", "replace").split('"')[::2])
+    return next((sign for sign in SEPARATORS if sign in names), ",")
 
 
 def _zipped(path: Path) -> bool:
@@ -175,15 +189,17 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
 
 def _records(path: Path, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
     with _opened(path) as file:
-        yield from _split(file, path, strict=strict)
+        separator = _separator(file, path)
+        file.seek(0)
+        yield from _split(file, path, separator, strict=strict)
 
 
 def _split(
-    file: IO[bytes], path: Path, *, strict: bool = False
+    file: IO[bytes], path: Path, separator: str, *, strict: bool = False
 ) -> Generator[tuple[int, list[str]], None, None]:
     """The lines that are not empty, split into cells, each with the number it begins at."""
     text = io.TextIOWrapper(file, "utf-8-sig", "replace", newline="")
-    reader = csv.reader(text, delimiter=_delimiter(path), strict=strict)
+    reader = csv.reader(text, delimiter=separator, strict=strict)
     line = 1
     try:
         for cells in reader:
@@ -200,11 +216,11 @@ def _split(
         text.detach()
 
 
-def _refuse_contents(path: Path, expected: int) -> None:
+def _refuse_contents(path: Path, expected: int, separator: str) -> None:
     """Say why a file cannot be split into rows of cells."""
     _refuse_bytes(path)
     _refuse_open_quote(path)
-    _refuse_ragged(path, expected)
+    _refuse_ragged(path, expected, separator)
 
 
 def _refuse_bytes(path: Path) -> None:
@@ -223,7 +239,7 @@ def _refuse_bytes(path: Path) -> None:
         raise UnreadableError(f"{path.name}, line {private(number)}", what, fix)
 
 
-def _refuse_ragged(path: Path, expected: int) -> None:
+def _refuse_ragged(path: Path, expected: int, separator: str) -> None:
     """Find the first line with too many or too few cells."""
     ragged: list[tuple[int, int]] = []
     with suppress(csv.Error):
@@ -233,7 +249,10 @@ def _refuse_ragged(path: Path, expected: int) -> None:
         found, more = private(actual), first_of_n(len(ragged), "line")
         noun = "cell" if found == "1" else "cells"
         what = f"{found} {noun}, but the first line has {private(expected)}{more}."
-        fix = "Look for an unquoted comma, a missing cell or a line break inside a cell."
+        fix = (
+            f"Look for an unquoted {SEPARATORS[separator]}, a missing cell or a line break inside "
+            "a cell."
+        )
         raise UnreadableError(f"{path.name}, line {private(line)}", what, fix)
 
 

@@ -10,7 +10,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from kinfolk.data.clean import apply_size_and_role_limits
-from kinfolk.data.columns import Codes, column_numbers, encode_column, join_truncated, written
+from kinfolk.data.columns import (
+    Codes,
+    column_numbers,
+    encode_column,
+    join_truncated,
+    written,
+    zeros_and_ones,
+)
 from kinfolk.data.encoded import CellCodes, CodeArray, Encoded, Numbers, code_type, storage_types
 from kinfolk.data.linking import Links, link_tables
 from kinfolk.data.shapes import numerics
@@ -18,6 +25,7 @@ from kinfolk.data.tables import Source, TableLike, UnreadableError, read_source
 from kinfolk.data.violations import Check
 from kinfolk.errors import DataError, KinfolkError, Problem, private, redacting
 from kinfolk.schema import Attribute, Numeric, Schema
+from kinfolk.schema.conditions import kind_of_values
 from kinfolk.schema.findings import closest
 from kinfolk.schema.fine import FineAttributes, codes_of_cells
 
@@ -63,6 +71,8 @@ def encode(
         _encode_columns(schema.group_attributes, homes, problems)
         _encode_columns(schema.individual_attributes, people, problems)
         raise DataError(HEADING, problems)
+    if homes is not None and (wrong := swapped(schema, homes.names, people.names)):
+        raise DataError(HEADING, [wrong])
     return encode_sources(schema, homes, people, problems, keep_numbers=keep_numbers, finely=finely)
 
 
@@ -143,6 +153,19 @@ def missing_columns(source: Source, wanted: list[str]) -> list[Problem]:
         what, fix = "the table has no rows.", "Check that it is the right one."
         problems.append(Problem(where=source.name, what=what, fix=fix))
     return problems
+
+
+def swapped(
+    schema: Schema, home_names: Collection[str], people_names: Collection[str]
+) -> Problem | None:
+    """Whether each table has the columns of the other one, and lacks some of its own."""
+    homes, people = set(home_columns(schema)), set(people_columns(schema))
+    right = homes <= set(home_names) and people <= set(people_names)
+    if right or not (homes <= set(people_names) and people <= set(home_names)):
+        return None
+    first, second = schema.table_names
+    what = f"{first} and {second} seem to be swapped: each has the columns of the other."
+    return Problem(where="the tables", what=what, fix="Exchange the two.")
 
 
 def encode_sources(
@@ -232,6 +255,8 @@ def _encode_columns(
         column = source.columns.get(name) if source else None
         if source is None or column is None:
             continue
+        if source.truth_as_numbers and kind_of_values(attribute) == "true/false":
+            column = zeros_and_ones(column)
         cells = fine.get(name)
         codes, misfits = encode_column(
             column,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -19,13 +20,17 @@ from kinfolk.errors import DataError, KinfolkError, Problem, private
 from kinfolk.schema.attributes import kind_of, shown
 
 TableLike: TypeAlias = Any
-"""A path to CSV, Parquet or Arrow; or a pandas, polars or pyarrow table."""
+"""A path to a file of any format that is read; or a pandas, polars or pyarrow table."""
 
-FORMATS = ("csv", "parquet")
+FORMATS = ("csv", "parquet", "dta", "sav")
+"""What synthetic tables can be written as; the suffixes of their files."""
 
 
-def to_frame(table: pa.Table, like: str) -> Any:
+def to_frame(table: pa.Table, like: str, *, nullable: Collection[str] = ()) -> Any:
     """Turn an Arrow table into a 'pandas', 'polars' or 'pyarrow' table.
+
+    In pandas, whole numbers and true/false in the columns that are `nullable` keep their kind, in a
+    type that has blanks, whether or not there are any.
 
     >>> to_frame(pa.table({"veh": [0, 1]}), "pyarrow").num_rows
     2
@@ -37,9 +42,25 @@ def to_frame(table: pa.Table, like: str) -> Any:
         raise KinfolkError(f"frames of kind {like!r} are unknown. Use {choices}.")
     frame = nw.from_native(table, eager_only=True)
     try:
-        return frame.to_pandas() if like == "pandas" else frame.to_polars()
+        if like == "polars":
+            return frame.to_polars()
+        found = frame.to_pandas()
     except ImportError:
         raise KinfolkError(f"{like} is not installed. Run `pip install {like}`.") from None
+    for name in nullable:
+        column = table.column(name)
+        if pt.is_integer(column.type) or pt.is_boolean(column.type):
+            found[name] = column.to_pandas(types_mapper=_nullable)
+    return found
+
+
+def _nullable(dtype: pa.DataType) -> Any:
+    """The type of pandas that holds the same values and blanks."""
+    from pandas.api.types import pandas_dtype
+
+    if pt.is_boolean(dtype):
+        return pandas_dtype("boolean")
+    return pandas_dtype(str(dtype).replace("i", "I").replace("u", "U"))
 
 
 def frame_kind(frame: Any) -> str:

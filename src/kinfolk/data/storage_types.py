@@ -65,6 +65,14 @@ def column_types(schema: Schema, tables: Mapping[str, TableLike]) -> dict[str, d
     }
 
 
+def may_be_blank(schema: Schema) -> dict[str, tuple[str, ...]]:
+    """The columns of each table in which a cell may be blank."""
+    return {
+        table: tuple(name for name, blank in columns.items() if blank)
+        for table, columns in _columns(schema).items()
+    }
+
+
 def types_to_json(types: Types) -> dict[str, dict[str, str]]:
     """The types by name."""
     return {
@@ -112,7 +120,7 @@ def _stored(table: TableLike, columns: list[str]) -> dict[str, Any]:
     opened = open_file(table)
     if not isinstance(opened, TableFile):
         return frame_types(opened, columns)
-    if opened.untyped:
+    if not opened.stores_types:
         return {}
     with opened:
         return dict(zip(opened.schema.names, opened.schema.types, strict=True))

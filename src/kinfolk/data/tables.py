@@ -11,8 +11,8 @@ import hmac
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Self
 
@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 
 from kinfolk._io import local_path
 from kinfolk.data.csv_files import CsvFile, UnreadableError, reason, row_lines
+from kinfolk.data.excel_files import ExcelFile
 from kinfolk.data.frames import (
     TableLike,
     check_names,
@@ -32,6 +33,8 @@ from kinfolk.data.frames import (
     read_frame,
     refuse_spark,
 )
+from kinfolk.data.labels import Labels
+from kinfolk.data.stat_files import STAT_KINDS, StatFile
 from kinfolk.errors import private
 from kinfolk.schema.attributes import shown
 
@@ -45,7 +48,14 @@ SUFFIXES = {
     ".arrow": "arrow",
     ".feather": "arrow",
     ".ipc": "arrow",
+    ".dta": "stata",
+    ".sav": "spss",
+    ".zsav": "spss",
+    ".sas7bdat": "sas",
+    ".xlsx": "excel",
 }
+_NAMES = {"stata": "Stata", "spss": "SPSS", "sas": "SAS", "excel": "Excel"}
+"""What kinds of files are called in messages, where not by their own name."""
 PIECE = 131_072
 """Rows that are read at a time, unless the caller says otherwise."""
 CELL = 16
@@ -65,7 +75,9 @@ class Source:
     rows: int
     """How many rows there are."""
     untyped: bool
-    """Whether cells are plain text (CSV), so that '3' may stand for the number 3."""
+    """Whether cells are plain text (CSV, Excel), so that '3' may stand for the number 3."""
+    truth_as_numbers: bool = False
+    """Whether 1 may stand for true, and 0 for false: Stata, SPSS and SAS have no other way."""
     names: tuple[str, ...] = ()
     """All columns that exist, wanted or not."""
     path: Path | None = None
@@ -117,8 +129,9 @@ class _Opened:
     schema: pa.Schema
     batches: Callable[[list[str], int], Iterable[pa.RecordBatch]]
     """Some columns that exist, about so many rows at a time."""
-    close: Callable[[], None]
+    close: Callable[[], None] = lambda: None
     csv: CsvFile | None = None
+    labels: Labels = field(default_factory=Labels)
 
 
 class TableFile:
@@ -134,7 +147,7 @@ class TableFile:
 
     @cached_property
     def kind(self) -> str:
-        """How the file is to be read, once it is known to be there: csv, parquet or arrow."""
+        """How the file is to be read, once it is known to be there: csv, parquet, stata ..."""
         path = self.path
         try:
             exists, folder = path.exists(), path.is_dir()
@@ -154,20 +167,28 @@ class TableFile:
 
     @property
     def schema(self) -> pa.Schema:
-        """All columns and their types; those of a CSV file are text."""
+        """All columns and their types; those of a CSV or Excel file are text."""
         return self._opened.schema
+
+    @property
+    def labels(self) -> Labels:
+        """What the file calls its columns and their values; only Stata's and SPSS's do."""
+        return self._opened.labels
 
     @property
     def untyped(self) -> bool:
         """Whether cells are plain text."""
-        return self.kind == "csv"
+        return self.kind in ("csv", "excel")
+
+    @property
+    def stores_types(self) -> bool:
+        """Whether somebody chose the types; SPSS and SAS have one for all numbers."""
+        return not self.untyped and self.kind not in ("spss", "sas")
 
     def stream(self, wanted: Iterable[str]) -> Stream:
         """The wanted columns that exist; none of their rows is read yet."""
         columns, names = list(dict.fromkeys(wanted)), self.schema.names
         present = [name for name in columns if name in names]
-        if self._opened.csv and not present:
-            self._opened.csv.refuse_separator()
         check_names(columns, self.name, names=names)
         return Stream(file=self, types={name: self.schema.field(name).type for name in present})
 
@@ -212,6 +233,7 @@ def _kind(path: Path) -> str:
 @contextmanager
 def reading(path: Path, kind: str) -> Iterator[None]:
     """What goes wrong while a file is read becomes a message that names the file."""
+    kind = _NAMES.get(kind, kind)
     try:
         yield
     except pa.ArrowInvalid:
@@ -267,10 +289,26 @@ def _open_folder(path: Path) -> _Opened:
         few = {"batch_size": rows, "batch_readahead": 1, "fragment_readahead": 1}
         yield from found.scanner(columns=fields, **few).to_batches()
 
-    return _Opened(schema=found.schema, batches=batches, close=lambda: None)
+    return _Opened(schema=found.schema, batches=batches)
 
 
-_OPEN = {"csv": _open_csv, "arrow": _open_arrow, "parquet": _open_parquet}
+def _open_stat(path: Path, kind: str) -> _Opened:
+    file = StatFile(path, kind)
+    return _Opened(schema=file.schema, batches=file.batches, labels=file.labels)
+
+
+def _open_excel(path: Path) -> _Opened:
+    file = ExcelFile(path)
+    return _Opened(schema=file.schema, batches=file.batches)
+
+
+_OPEN: dict[str, Callable[[Path], _Opened]] = {
+    "csv": _open_csv,
+    "arrow": _open_arrow,
+    "parquet": _open_parquet,
+    "excel": _open_excel,
+    **{kind: partial(_open_stat, kind=kind) for kind in STAT_KINDS},
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -311,8 +349,9 @@ class Stream:
             columns=columns,
             rows=rows,
             untyped=untyped,
+            truth_as_numbers=self.file.kind in STAT_KINDS,
             names=tuple(self.file.schema.names),
-            path=self.file.path if untyped else None,
+            path=self.file.path if self.file.kind == "csv" else None,
             numbers=numbers,
         )
 

@@ -73,7 +73,7 @@ def evaluate(
     """Judge synthetic tables against the real ones, on the schema's workload and beyond it.
 
     Tables are files or data frames by the schema's names; `synthetic` may also be a folder that
-    holds `<table>.csv` or `<table>.parquet`, and `privacy.json` where there is one. They may come
+    holds `<table>.csv`, or in another format, and `privacy.json` where there is one. They may come
     from any tool. NOT PRIVATE: nothing of the result may leave the place where the real data is.
 
     >>> from kinfolk import load_detroit

@@ -25,6 +25,7 @@ from kinfolk.data.encode import (
     read_people,
 )
 from kinfolk.data.encoded import Encoded
+from kinfolk.data.frames import FORMATS
 from kinfolk.data.linking import Links, link_tables
 from kinfolk.data.tables import Source, TableLike, UnreadableError
 from kinfolk.errors import DataError, KinfolkError, Problem
@@ -67,18 +68,16 @@ class Integrity:
 
 
 def find_tables(schema: Schema, directory: Path) -> dict[str, Path]:
-    """The tables of a folder: `<table>.csv` or `<table>.parquet`, by the schema's names."""
+    """The tables of a folder: `<table>.csv`, or in another format, by the schema's names."""
     if not directory.is_dir():
         raise KinfolkError(f"{directory}: there is no such folder. Check the path.")
     found: dict[str, Path] = {}
     for name in schema.table_names:
-        there = [
-            path for kind in ("csv", "parquet") if (path := directory / f"{name}.{kind}").exists()
-        ]
+        there = [path for kind in FORMATS if (path := directory / f"{name}.{kind}").exists()]
         if not there:
             raise KinfolkError(
-                f"{directory}: there is no {name}.csv and no {name}.parquet. Name the folder that "
-                "holds the synthetic tables, called as in the schema."
+                f"{directory}: there is no {name}.csv and no {name} in {', '.join(FORMATS[1:])}. "
+                "Name the folder that holds the synthetic tables, called as in the schema."
             )
         if len(there) > 1:
             raise KinfolkError(

@@ -1,24 +1,18 @@
 """The report: one HTML file that asks for nothing from anywhere.
 
-Templates escape whatever they show, and a strict content security policy allows exactly the page's
-own style and script, by their hashes: even a mistake in escaping could not run a script or send
-anything.
+`kinfolk.template` escapes whatever it shows, and lets it run nothing but its own script.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import math
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from importlib.resources import files
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import kinfolk
 from kinfolk.evaluate.compare import NOTICE, Comparison
@@ -27,9 +21,7 @@ from kinfolk.evaluate.metrics import BANDS, COMMON
 from kinfolk.evaluate.verdict import number_words
 from kinfolk.privacy.certificate import accounting_text, check_certificate
 from kinfolk.schema import Schema
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
+from kinfolk.template import Templates, content_policy
 
 SETS = 300
 """Attribute sets listed in the page; all of them are in metrics.json."""
@@ -37,8 +29,6 @@ COMPOSITIONS = 15
 """Compositions shown one by one."""
 SPENDS = 200
 """Steps listed one by one."""
-
-_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 def page(found: Comparison, certificate: Mapping[str, Any] | str | None = None) -> str:
@@ -64,7 +54,7 @@ def page(found: Comparison, certificate: Mapping[str, Any] | str | None = None) 
         version=kinfolk.__version__,
         style=style,
         script=script,
-        policy=_policy(style, script),
+        policy=content_policy(style, script),
     )
 
 
@@ -75,47 +65,23 @@ def notebook(found: Comparison) -> str:
 
 
 def _render(template: str, **values: object) -> str:
-    text = _environment().get_template(template).render(values).strip() + "\n"
-    # HTML knows no control characters, and UTF-8 no halves of characters.
-    return _CONTROLS.sub("\ufffd", text).encode("utf-8", "replace").decode("utf-8")
+    return _environment().render(template, **values)
 
 
 @cache
-def _environment() -> Environment:
-    # Imported here because figures are often wanted without a page.
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
-
-    found = Environment(
-        loader=FunctionLoader(_read),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    found.filters |= {"comma": comma, "percent": percent, "points": points, "times": times}
-    found.filters["figure"] = number_words
-    found.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
-    return found
+def _environment() -> Templates:
+    filters = {"comma": comma, "percent": percent, "points": points, "times": times}
+    return Templates("kinfolk.evaluate", {**filters, "figure": number_words})
 
 
 def _read(name: str) -> str:
-    return files("kinfolk.evaluate").joinpath(name).read_text(encoding="utf-8")
+    return _environment().read(name)
 
 
 def _script() -> str:
     """The page's script: its files in order, in a scope of their own."""
     parts = (_read(f"static/{name}.js") for name in ("charts", "choices", "tables"))
     return f'(() => {{\n"use strict";\n{"".join(parts)}}})();'
-
-
-def _policy(style: str, script: str) -> str:
-    def digest(content: str) -> str:
-        return base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
-
-    return (
-        f"default-src 'none'; style-src 'sha256-{digest(style)}'; "
-        f"script-src 'sha256-{digest(script)}'; base-uri 'none'; form-action 'none'"
-    )
 
 
 def _compositions(found: Comparison) -> Distribution | None:

@@ -28,6 +28,7 @@ from kinfolk.data.encode import (
     home_columns,
     missing_columns,
     people_columns,
+    swapped,
 )
 from kinfolk.data.encoded import Encoded
 from kinfolk.data.private_files import private_folder, remove_leftovers
@@ -67,7 +68,7 @@ def count_files(
     memory: int = MEMORY,
     progress: Progress | None = None,
 ) -> Counter:
-    """Count files (CSV, Parquet or Arrow) by the schema's table names, with rows in any order.
+    """Count files of any format by the schema's table names, with rows in any order.
 
     The result equals that of counting in memory, number by number. `memory` is about how many bytes
     the tables may take at a time; Python, its libraries and the answers come on top. Whatever does
@@ -136,6 +137,9 @@ def _open(
             problems.append(error.problem)
         else:
             problems += missing_columns(streams[-1].source(rows=1), columns)
+    if len(streams) == 2:
+        wrong = swapped(schema, *(stream.file.schema.names for stream in streams))
+        problems = [wrong] if wrong else problems
     if problems:
         raise DataError(HEADING, problems)
     return streams

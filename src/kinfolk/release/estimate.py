@@ -27,6 +27,7 @@ from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
 from kinfolk.models.records import Records
 from kinfolk.models.universe import LARGEST, distinct_size, universe_size
+from kinfolk.notebook import show
 from kinfolk.privacy.curator import Curator
 from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.noise import opendp
@@ -71,13 +72,14 @@ class Family:
     """All groups, or all people: noise in counts is a share of these."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class RunEstimate:
     """What a run would do."""
 
     families: tuple[Family, ...]
     rho: Fraction
     """The budget."""
+    groups: int
     people: int
     """How many people the shares assume."""
     compositions: int
@@ -89,6 +91,28 @@ class RunEstimate:
     """Whether so many can be listed, as mwem and pep must."""
     expected: Expected | None
     """What it takes on this machine; None if it was not tried."""
+
+    def __repr__(self) -> str:
+        queries = sum(family.queries for family in self.families)
+        return (
+            f"RunEstimate({queries:,} queries of {self.groups:,} groups and {self.people:,} "
+            f"people, rho = {float(self.rho):.4g})"
+        )
+
+    def _repr_html_(self) -> str:
+        headings = ["", "marginals", "queries", "noise in counts", "as a share"]
+        rows: list[list[object]] = []
+        for family in self.families:
+            noise = [0.0] if family.noise is None else sorted(set(family.noise))
+            counts = " to ".join(f"{sigma:,.1f}" for sigma in noise)
+            shares = " to ".join(f"{sigma / family.total:.3%}" for sigma in noise)
+            told = ["", ""] if family.noise is None else [counts, shares]
+            rows.append([family.name, family.marginals, family.queries, *told])
+        if self.expected is not None:
+            seconds = self.expected.counting_seconds + self.expected.fitting_seconds
+            memory = self.expected.peak_bytes / 2**20
+            rows.append(["on this machine", f"{seconds:,.0f} s", f"{memory:,.0f} MB", "", ""])
+        return show(f"A run on {self.groups:,} groups", rows, headings=headings)
 
 
 def plan(
@@ -123,6 +147,7 @@ def plan(
     return RunEstimate(
         families=_families(workload, method, guarantee, groups=groups, people=assumed),
         rho=guarantee.rho,
+        groups=groups,
         people=assumed,
         compositions=len(schema.compositions),
         parameters=_parameters(schema, method.settings),

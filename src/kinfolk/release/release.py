@@ -15,13 +15,14 @@ from kinfolk._io import local_path, write_whole
 from kinfolk.data.decode import decode
 from kinfolk.data.frames import to_frame
 from kinfolk.data.shapes import SHARES, Shapes
-from kinfolk.data.storage_types import Types
+from kinfolk.data.storage_types import Types, may_be_blank
 from kinfolk.errors import KinfolkError
 from kinfolk.models.base import Model, check_groups
 from kinfolk.models.records import Records
 from kinfolk.notebook import show
 from kinfolk.privacy.certificate import NOT_PRIVATE, certificate_rows
 from kinfolk.release.archive import file_digest
+from kinfolk.release.codebook import Codebook
 from kinfolk.release.sample_files import Written, write_sample
 from kinfolk.schema import Schema
 
@@ -98,7 +99,8 @@ class Release:
         rng = np.random.default_rng(checked_seed(seed))
         records = Records(model=self.model, shapes=self.shapes, types=self.types)
         tables = decode(records.draw_all(self._number(groups), rng=rng), rng=rng)
-        return {name: to_frame(table, frames or self.frames) for name, table in tables.items()}
+        kind, blank = frames or self.frames, may_be_blank(self.schema)
+        return {name: to_frame(one, kind, nullable=blank[name]) for name, one in tables.items()}
 
     def write(
         self,
@@ -109,9 +111,10 @@ class Release:
         format: str = "csv",  # noqa: A002  (the name users know from the command line)
         progress: Callable[[int], None] | None = None,
     ) -> Written:
-        """Draw groups into `<table>.csv` or `<table>.parquet`, with the certificate beside them.
+        """Draw groups into `<table>.csv` or another format, with certificate and codebook.
 
-        Memory does not grow with `groups`. `progress` is called with the groups written so far.
+        Memory does not grow with `groups`, except for the formats dta and sav. `progress` is called
+        with the groups written so far.
         """
         written = write_sample(
             self.model,
@@ -129,7 +132,11 @@ class Release:
             released["acceptance"] = written.acceptance.describe()
         stated = {**self.certificate, "release": released}
         text = json.dumps(stated, indent=2) + "\n"
-        write_whole(local_path(directory) / CERTIFICATE, text, durable=True)
+        target = local_path(directory)
+        write_whole(target / CERTIFICATE, text, durable=True)
+        files = {name: path.name for name, path in written.paths.items()}
+        book = Codebook.of(self.schema, stated, files=files, rows=written.rows)
+        book.write(target)
         return written
 
     def answer(self, asked: Workload | str | Sequence[str | Question]) -> Answers:

@@ -18,6 +18,7 @@ from kinfolk._io import local_path, new_file
 from kinfolk.data.decode import decode
 from kinfolk.data.frames import FORMATS, without_dictionaries
 from kinfolk.data.shapes import Shapes
+from kinfolk.data.stat_writing import PROGRAMS, StatWriter, check_writable
 from kinfolk.data.storage_types import Types
 from kinfolk.errors import KinfolkError
 from kinfolk.models.base import Model, check_groups
@@ -50,11 +51,12 @@ def write_sample(
     types: Types | None = None,
     shapes: Shapes | None = None,
 ) -> Written:
-    """Draw groups and write the schema's tables, `<table>.csv` or `<table>.parquet`, keys 1 to N.
+    """Draw groups and write the schema's tables, `<table>.csv` or another format, keys 1 to N.
 
-    Memory does not grow with `groups`. The files appear under their names when all are complete; an
-    interrupted run leaves what was there before. `progress` is called with the groups written so
-    far. `types` are storage types (Arrow) by table and column, kept where they hold the domain.
+    Memory does not grow with `groups`, except for dta and sav, which are put together first. The
+    files appear under their names when all are complete; an interrupted run leaves what was there
+    before. `progress` is called with the groups written so far. `types` are storage types (Arrow)
+    by table and column, kept where they hold the domain.
 
     >>> import tempfile
     >>> from kinfolk.datasets import load_schema
@@ -67,8 +69,9 @@ def write_sample(
     """
     check_groups(groups)
     if format not in FORMATS:
-        raise KinfolkError(f"format {format!r} is unknown. Use {' or '.join(FORMATS)}.")
+        raise KinfolkError(f"format {format!r} is unknown. Use one of {', '.join(FORMATS)}.")
     schema, target = model.schema, local_path(directory)
+    check_writable(schema, format)
     kept = _lasting(schema, types or {}, groups)
     records = Records(model=model, shapes=shapes, types=kept)
     chunks = records.draw(groups, rng=rng, chunk=CHUNK, stratified=stratified)
@@ -76,7 +79,7 @@ def write_sample(
     done = 0
     try:
         target.mkdir(parents=True, exist_ok=True)
-        with _files(target, schema.table_names, format) as writers:
+        with _files(target, schema, format) as writers:
             for chunk in chunks:
                 tables = decode(chunk, rng=rng, first_id=done + 1)
                 for name, table in tables.items():
@@ -97,28 +100,37 @@ def write_sample(
 class _Writer:
     """One table, written chunk by chunk."""
 
-    def __init__(self, file: BinaryIO, format_: str, writers: ExitStack) -> None:
+    def __init__(
+        self, file: BinaryIO, format_: str, schema: Schema, table: str, writers: ExitStack
+    ) -> None:
         self._file, self._format, self._writers = file, format_, writers
+        self._schema, self._table = schema, table
         self._writer: Any = None
 
     def write(self, table: pa.Table) -> None:
         if self._format == "csv":
             table = without_dictionaries(table)
         if self._writer is None:
-            maker = pacsv.CSVWriter if self._format == "csv" else pq.ParquetWriter
-            self._writer = self._writers.enter_context(maker(self._file, table.schema))
+            self._writer = self._writers.enter_context(self._open(table.schema))
         self._writer.write_table(table)
+
+    def _open(self, stored: pa.Schema) -> Any:
+        if self._format in PROGRAMS:
+            return StatWriter(self._file, self._format, self._schema, self._table)
+        maker = pacsv.CSVWriter if self._format == "csv" else pq.ParquetWriter
+        return maker(self._file, stored)
 
 
 @contextmanager
-def _files(directory: Path, tables: tuple[str, ...], format_: str) -> Iterator[dict[str, _Writer]]:
+def _files(directory: Path, schema: Schema, format_: str) -> Iterator[dict[str, _Writer]]:
     """Writers for all tables; the files get their names if the block ends well."""
     # The writers end before any file gets its name.
     with ExitStack() as files, ExitStack() as writers:
         opened = {
-            name: files.enter_context(new_file(directory / f"{name}.{format_}")) for name in tables
+            name: files.enter_context(new_file(directory / f"{name}.{format_}"))
+            for name in schema.table_names
         }
-        yield {name: _Writer(file, format_, writers) for name, file in opened.items()}
+        yield {name: _Writer(file, format_, schema, name, writers) for name, file in opened.items()}
 
 
 def _lasting(schema: Schema, types: Types, groups: int) -> dict[str, dict[str, Any]]:

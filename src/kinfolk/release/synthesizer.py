@@ -5,18 +5,22 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import ExitStack
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from kinfolk._io import local_path, passing_folder
 from kinfolk.data.frames import TableLike
 from kinfolk.errors import KinfolkError
 from kinfolk.methods.method import Method, Progress, silent
 from kinfolk.methods.registry import method_named
-from kinfolk.privacy.unit import Unit
+from kinfolk.notebook import show
+from kinfolk.privacy.unit import Unit, Wording
 from kinfolk.release.fitting import fit, promised
 from kinfolk.release.release import Release, checked_seed
 from kinfolk.schema import Schema
 from kinfolk.schema.words import singular
+
+if TYPE_CHECKING:
+    from kinfolk.release.estimate import RunEstimate
 
 
 class Synthesizer:
@@ -64,7 +68,7 @@ class Synthesizer:
             a ledger that `kinfolk ledger create` has made, on which several releases draw. By
             default in a temporary folder that goes when the fit ends.
         """
-        self.schema = schema if isinstance(schema, Schema) else Schema.from_yaml(os.fspath(schema))
+        self.schema = Schema.of(schema)
         if isinstance(method, str) or method is None:
             self.method = method_named(method, **settings)
         elif settings:
@@ -97,6 +101,12 @@ class Synthesizer:
         keeps what was learnt so far: `release` has it, and the interruption goes on. So it is with
         a run that has lost most of its budget in a crash: it raises a KinfolkError.
         """
+        if not isinstance(tables, Mapping):
+            raise KinfolkError(
+                f"fit got {type(tables).__name__}. It takes a dict with the tables "
+                f"{', '.join(self.schema.table_names)}: data frames of pandas, polars or pyarrow, "
+                "or paths."
+            )
         with ExitStack() as ends:
             ledger = self.ledger
             if ledger is None:
@@ -118,6 +128,24 @@ class Synthesizer:
         if fitted.ending == "short":
             raise KinfolkError(f"{fitted.shortfall}. `release` has it.")
         return self
+
+    def plan(
+        self, groups: int, *, people: int | None = None, benchmark: bool = True
+    ) -> RunEstimate:
+        """Say what a fit to so many groups would do; no data is needed, and nothing is spent.
+
+        To say how long it takes, the method works for a moment on made-up groups (`benchmark`).
+        """
+        from kinfolk.release.estimate import plan
+
+        return plan(
+            self.schema,
+            self.method,
+            self.guarantee,
+            groups=groups,
+            people=people,
+            benchmark=benchmark,
+        )
 
     @property
     def release(self) -> Release:
@@ -145,6 +173,18 @@ class Synthesizer:
         """Write the model file; `kinfolk.load` reads it back."""
         self.release.save(path)
 
+    def _repr_html_(self) -> str:
+        if self._release is not None:
+            return self._release._repr_html_()
+        promise = self.guarantee
+        rows = [
+            ("Method", self.method.name),
+            ("Promise", f"epsilon = {promise.epsilon:g}, delta = {promise.delta:.3g}"),
+            ("Neighbours", Wording.of(self.schema, promise.neighbours).neighbours),
+            ("State", "not fitted"),
+        ]
+        return show("Synthesizer", rows)
+
     def __repr__(self) -> str:
         promise = self.guarantee
         protected = singular(self.schema.table_names[0 if promise.unit is Unit.GROUP else -1])
@@ -153,3 +193,24 @@ class Synthesizer:
             f"Synthesizer({self.method.name}, epsilon = {promise.epsilon:g} and delta = "
             f"{promise.delta:.3g} for one {protected}, {state})"
         )
+
+
+def plan(
+    schema: Schema | str | os.PathLike[str],
+    *,
+    groups: int,
+    people: int | None = None,
+    benchmark: bool = True,
+    **promise: Any,
+) -> RunEstimate:
+    """Say what a run would do with so many groups, from the schema alone.
+
+    `promise` is what a `Synthesizer` is told: unit, epsilon, delta, method and so on. To see how
+    fast this machine is, the method works for a moment on made-up groups (`benchmark`).
+
+    >>> from kinfolk import load_schema
+    >>> promise = {"unit": "household", "epsilon": 1.0, "delta": 1e-9}
+    >>> plan(load_schema("acs-red"), groups=10_000, benchmark=False, **promise)
+    RunEstimate(2,688 queries of 10,000 groups and 20,000 people, rho = 0.01656)
+    """
+    return Synthesizer(schema, **promise).plan(groups, people=people, benchmark=benchmark)

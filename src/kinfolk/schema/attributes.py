@@ -142,6 +142,8 @@ class Categorical:
     """Whether blank is one more category. Its code comes last."""
     derived: bool | str = False
     """Whether the column is computed from the members of the group, or a formula that says how."""
+    title: str | None = None
+    """What the column is about, in words: `label` in a schema file."""
 
     def __post_init__(self) -> None:
         findings = Findings()
@@ -151,6 +153,7 @@ class Categorical:
         _check_number(len(self.values), "values", findings)
         _check_flags(self, "missing", findings=findings)
         _check_derived(self.derived, findings)
+        _check_title(self.title, findings)
         findings.raise_if_any("attribute")
 
     @property
@@ -200,6 +203,8 @@ class Numeric:
     """Whether blank is one more category. Its code comes last."""
     derived: bool | str = False
     """Whether the column is computed from the members of the group, or a formula that says how."""
+    title: str | None = None
+    """What the column is about, in words: `label` in a schema file."""
 
     def __post_init__(self) -> None:
         findings = Findings()
@@ -215,6 +220,7 @@ class Numeric:
         _check_number(categories, "bins", findings)
         _check_flags(self, "missing", "integer", findings=findings)
         _check_derived(self.derived, findings)
+        _check_title(self.title, findings)
         findings.raise_if_any("attribute")
 
     def _check_decimals(self, findings: Findings) -> None:
@@ -380,6 +386,12 @@ def _check_derived(derived: object, findings: Findings) -> None:
     if not isinstance(derived, bool) and not (isinstance(derived, str) and derived.strip()):
         fix = "Write true, or how it is computed, such as `derived: count`."
         findings.add("derived", f"{shown(derived)} is no formula.", fix)
+
+
+def _check_title(title: object, findings: Findings) -> None:
+    if title is not None and not (isinstance(title, str) and title.strip()):
+        fix = "Write what the column is about, such as `label: Age in years`."
+        findings.add("label", f"{shown(title)} is not a text.", fix)
 
 
 def _freeze(attribute: object, *names: str, findings: Findings) -> None:

@@ -39,8 +39,8 @@ TOP = (
     "never",
     "on_violation",
 )
-CATEGORICAL = ("values", "labels", "missing", "derived")
-NUMERIC = ("bins", "integer", "decimals", "labels", "special", "missing", "derived")
+CATEGORICAL = ("values", "labels", "missing", "derived", "label")
+NUMERIC = ("bins", "integer", "decimals", "labels", "special", "missing", "derived", "label")
 STAND_IN = "\0"
 """The name of what could not be read, so that checks of the rest can go on."""
 
@@ -190,7 +190,8 @@ class _Reader:
             text = str(attributes[name].derived)
             path = f"group.attributes.{name}.derived"
             domain = self.build(partial(formula_domain, text, schema), path)
-            attributes[name] = domain or Categorical(values=[0], derived=True)
+            domain = domain or Categorical(values=[0], derived=True)
+            attributes[name] = replace(domain, title=attributes[name].title)
         return replace(group, attributes=attributes)
 
     def individual(self, top: Mapping[str, Any], *, flat: bool) -> IndividualTable:
@@ -229,11 +230,13 @@ class _Reader:
         return found
 
     def attribute(self, node: Mapping[str, Any], path: str) -> Attribute | None:
+        options: dict[str, Any]
         neither = "values" not in node and "bins" not in node
         if neither and isinstance(node.get("derived"), str) and path.startswith("group."):
-            self.keys(node, ("derived",), path)
+            self.keys(node, ("derived", "label"), path)
             self.undeclared.add(path.removeprefix("group.attributes."))
-            return Categorical(values=[0], derived=node["derived"] or True)
+            options = {"derived": node["derived"] or True, "title": node.get("label")}
+            return self.build(lambda: Categorical(values=[0], **options), path)
         if ("values" in node) == ("bins" in node):
             both = "both `values` and `bins`" if "values" in node else "neither values nor bins"
             fix = "Give `values: [...]` for categories or `bins: [...]` for a number."
@@ -241,7 +244,9 @@ class _Reader:
             return None
         known = CATEGORICAL if "values" in node else NUMERIC
         self.keys(node, known, path)
-        options: dict[str, Any] = {key: node[key] for key in known if node.get(key) is not None}
+        options = {key: node[key] for key in known if node.get(key) is not None}
+        if "label" in options:
+            options["title"] = options.pop("label")
         if isinstance(options.get("labels"), list):
             options["labels"] = [
                 text_of(label) if isinstance(label, int | float) else label

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -10,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
-from kinfolk.errors import SchemaError
+from kinfolk.errors import KinfolkError, SchemaError
 from kinfolk.schema.attributes import Attribute, Categorical, kind_of, shown
 from kinfolk.schema.conditions import has_numbers
 from kinfolk.schema.file_names import unfit
@@ -406,6 +407,18 @@ class Schema:
         """The names of the tables, groups first."""
         own = (self.individual.table,)
         return (self.group.table, *own) if self.group else own
+
+    @classmethod
+    def of(cls, given: Schema | str | os.PathLike[str]) -> Schema:
+        """A schema as it is, or the one in the file that a path names."""
+        if isinstance(given, cls):
+            return given
+        if not isinstance(given, str | os.PathLike):
+            raise KinfolkError(
+                f"got {type(given).__name__} instead of a schema. Pass a Schema, or the path of a "
+                "schema.yaml."
+            )
+        return cls.from_yaml(os.fspath(given))
 
     @classmethod
     def from_yaml(cls, path: str | Path) -> Schema:

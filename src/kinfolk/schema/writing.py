@@ -85,6 +85,8 @@ def attribute_text(attribute: Attribute) -> str:
         entries += ["missing: true"]
     if attribute.derived:
         entries += [f"derived: {scalar_text(attribute.derived)}"]
+    if attribute.title is not None:
+        entries += [f"label: {scalar_text(attribute.title)}"]
     return f"{{{', '.join(entries)}}}"
 
 

@@ -98,7 +98,7 @@ def test_the_nearest_miss_is_explained() -> None:
 
 
 def test_swapped_tables() -> None:
-    with pytest.raises(KinfolkError, match="look swapped"):
+    with pytest.raises(KinfolkError, match="seem to be swapped"):
         draft_schema(people(hh_id=MEMBERS), homes(hh_id=MEMBERS_KEY))
 
 

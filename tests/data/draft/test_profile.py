@@ -71,8 +71,6 @@ def test_bad_tables(tmp_path: Path) -> None:
     empty = tmp_path / "empty.csv"
     empty.write_text("")
     header = write(tmp_path / "header.csv", "hid,y\n")
-    semicolons = tmp_path / "semi.csv"
-    semicolons.write_text("hid;y\n1;2\n")
     broken = tmp_path / "broken.parquet"
     broken.write_text("no")
     for people, words in {
@@ -80,7 +78,6 @@ def test_bad_tables(tmp_path: Path) -> None:
         tmp_path / "gone.xlsx": "no such file",
         empty: "is empty",
         header: "no rows",
-        semicolons: "semicolons",
         broken: "not a complete parquet",
     }.items():
         with pytest.raises(KinfolkError, match=words):

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from kinfolk._io import write_whole
 from kinfolk.data.draft.hints import RoleGuess, find_computed, guess_roles, has_role_name
 from kinfolk.data.draft.infer_attribute import judge
 from kinfolk.data.draft.links import (
@@ -36,7 +37,7 @@ LARGEST_GROUP = 255
 """The largest max_size a schema may have."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Draft:
     """A drafted schema, ready to be written to a file and to be confirmed."""
 
@@ -44,6 +45,23 @@ class Draft:
     """The schema as YAML; it fits the tables it was drafted from."""
     notes: tuple[str, ...]
     """What to say on the screen."""
+
+    @property
+    def schema(self) -> Schema:
+        """The drafted schema, as it is: its domain is `drafted`, which leaks."""
+        return Schema.from_text(self.text, name="the draft")
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a file, with its comments: to be gone through, line by line."""
+        write_whole(Path(path), self.text)
+
+    def __repr__(self) -> str:
+        schema = self.schema
+        number = len(schema.group_attributes) + len(schema.individual_attributes)
+        return f"Draft({_count(number, 'attribute')} of {' and '.join(schema.table_names)})"
+
+    def _repr_html_(self) -> str:
+        return self.schema._repr_html_()
 
 
 def draft_schema(
@@ -84,25 +102,30 @@ def draft(
     individual_group_id: str | None = None,
     sdv: str | os.PathLike[str] | None = None,
 ) -> Draft:
-    """Draft a schema from two tables by name, that of groups first; see `draft_schema`.
+    """Draft a schema from two tables by name, that of groups first: data frames, or paths.
+
+    `group_id` and `individual_group_id` name the columns that link them; what is not named is
+    guessed. `sdv` is an SDV metadata.json that names tables, ids and kinds of columns. NOT PRIVATE:
+    a draft is read off the data, and every line of it is to be confirmed.
 
     >>> import pyarrow as pa
     >>> homes = pa.table({"hh_id": [7, 8, 9], "cars": [1, 0, 1]})
     >>> people = pa.table({"hh_id": [8, 7, 8, 9], "sex": ["m", "f", "f", "m"]})
-    >>> Schema.from_text(draft({"homes": homes, "people": people}).text).table_names
-    ('homes', 'people')
+    >>> draft({"homes": homes, "people": people})
+    Draft(2 attributes of homes and people)
     """
     if not isinstance(tables, Mapping) or len(tables) != 2:
+        given = f"{len(tables)} of them" if isinstance(tables, Mapping) else type(tables).__name__
         raise KinfolkError(
             "draft takes two tables by name, that of groups first: "
-            "{'households': ..., 'persons': ...}."
+            f"{{'households': ..., 'persons': ...}}; got {given}."
         )
     homes, people = (
         replace(open_table(table, default=name), table=safe_name(name) or f"table_{at}")
         for at, (name, table) in enumerate(tables.items(), 1)
     )
-    given = Path(sdv) if sdv is not None else None
-    return _drafted(homes, people, group_id, individual_group_id, given)
+    metadata = Path(sdv) if sdv is not None else None
+    return _drafted(homes, people, group_id, individual_group_id, metadata)
 
 
 def _drafted(
@@ -193,8 +216,12 @@ class _Drafter:
             elif isinstance(found, LeftOut):
                 judged[name] = found
             else:
-                known = None if told == "unknown" else told
-                judged[name] = self._structure(found, people=people) or judge(found, told=known)
+                judged[name] = self._structure(found, people=people) or judge(
+                    found,
+                    told=None if told == "unknown" else told,
+                    labels=opened.labels.values.get(name, {}),
+                    title=opened.labels.columns.get(name),
+                )
         return judged
 
     def _structure(self, column: Profile, *, people: bool) -> LeftOut | None:

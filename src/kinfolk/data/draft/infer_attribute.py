@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +16,8 @@ from kinfolk.data.draft.infer_amount import draft_amount
 from kinfolk.data.draft.profile import LARGEST, LeftOut, Profile, is_clean, is_number
 from kinfolk.data.draft.rounding import Floats
 from kinfolk.errors import SchemaError
-from kinfolk.schema import Attribute, Categorical
+from kinfolk.schema import Attribute, Categorical, Value
+from kinfolk.schema.attributes import kind_of
 
 MOST_CODES = 25
 """Whole numbers with at most this many distinct values may be codes."""
@@ -20,6 +25,8 @@ MOST_TEXTS = 64
 """A text column with more values than this is not a list of categories."""
 MOST_TOLD = 256
 """How many values are listed where metadata says that the column is categorical."""
+MOST_LABELLED = 10
+"""Numbers among amounts that have labels, and stand for something else: refused, not asked."""
 LONGEST_TEXT = 80
 """A longer cell is prose."""
 SMALL_TABLE = 5
@@ -35,13 +42,24 @@ _WEIGHT = re.compile(
 )
 
 
-def judge(profile: Profile, *, told: str | None = None) -> Attribute | LeftOut:
-    """Draft an attribute; `told` is what metadata says: 'categorical' or 'numerical'."""
+def judge(
+    profile: Profile,
+    *,
+    told: str | None = None,
+    labels: Mapping[Value, str] = MappingProxyType({}),
+    title: str | None = None,
+) -> Attribute | LeftOut:
+    """Draft an attribute; `told` is what metadata says: 'categorical' or 'numerical'.
+
+    `labels` and `title` are what the file calls the values and the column.
+    """
     if len(profile.tally) == 1 and not profile.blanks:
         return LeftOut("it has the same value in every row")
-    found = _draft(profile, told)
+    known = {v: " ".join(text.split()) for v, text in labels.items() if kind_of(v) == profile.kind}
+    found = _draft(profile, told, known)
     if isinstance(found, LeftOut):
         return found
+    found = replace(with_labels(found, known), title=" ".join((title or "").split()) or None)
     # A draft must fit the data it was drafted from; whatever does not is left to the analyst.
     try:
         _, misfits = encode_column(profile.column, found, untyped=profile.untyped)
@@ -50,14 +68,41 @@ def judge(profile: Profile, *, told: str | None = None) -> Attribute | LeftOut:
     return LeftOut("its cells fit neither a list of values nor bins") if misfits else found
 
 
-def _draft(profile: Profile, told: str | None) -> Attribute | LeftOut:
+def with_labels(found: Attribute, known: Mapping[Value, str]) -> Attribute:
+    """An attribute whose categories are called as the file calls them.
+
+    >>> with_labels(Categorical(values=[1, 2, 9]), {1: "yes", 2: "no", 8: "other"}).labels
+    ('yes', 'no', '9')
+    """
+    values = found.values if isinstance(found, Categorical) else found.special
+    if not any(value in known for value in values):
+        return found
+    words = [found.label(code) for code in range(found.size - found.missing)]
+    own = len(words) - len(values)
+    words[own:] = [known.get(value, word) for value, word in zip(values, words[own:], strict=True)]
+    taken = Counter(words)
+    words[own:] = [
+        f"{word} ({value})" if taken[word] > 1 else word
+        for value, word in zip(values, words[own:], strict=True)
+    ]
+    try:
+        return replace(found, labels=words)
+    except SchemaError:
+        # An empty label, or one that reads like another value with its own.
+        return found
+
+
+def _draft(profile: Profile, told: str | None, labels: Mapping[Value, str]) -> Attribute | LeftOut:
     if told == "numerical" and profile.kind != "number":
         return LeftOut(f"the metadata says numerical, but {_not_numbers(profile)}")
+    if told is None and labels and set(profile.tally) <= set(labels) and len(labels) <= MOST_TOLD:
+        # Values that nobody has are the codebook's, too.
+        return Categorical(values=sorted(labels), missing=profile.blanks > 0)
     if profile.kind == "true/false":
         return Categorical(values=[False, True], missing=profile.blanks > 0)
     if profile.kind == "text":
         return _draft_text(profile, told)
-    return _draft_number(profile, told)
+    return _draft_number(profile, told, labels)
 
 
 def _draft_text(profile: Profile, told: str | None) -> Attribute | LeftOut:
@@ -95,7 +140,9 @@ def _not_numbers(profile: Profile) -> str:
     return f"the cell {shown} is not a number"
 
 
-def _draft_number(profile: Profile, told: str | None) -> Attribute | LeftOut:
+def _draft_number(
+    profile: Profile, told: str | None, labels: Mapping[Value, str]
+) -> Attribute | LeftOut:
     numbers, blank = profile.numbers, profile.blanks > 0
     if not np.isfinite(numbers).all():
         return LeftOut("it holds infinite numbers; make them blank")
@@ -110,10 +157,13 @@ def _draft_number(profile: Profile, told: str | None) -> Attribute | LeftOut:
     few = len(profile.tally) <= (MOST_TOLD if told == "categorical" else MOST_CODES)
     special = specials(profile)
     if few and (told == "categorical" or (told is None and _are_codes(profile, special))):
-        return Categorical(values=list(profile.tally), missing=blank)
+        listed = sorted({*profile.tally, *labels}) if labels else list(profile.tally)
+        return Categorical(values=listed, missing=blank)
     if told == "categorical":
         return LeftOut(f"it has more than {MOST_TOLD} different values; merge them into fewer")
-    return _binned(profile, special)
+    whole = [int(value) for value in labels if float(value).is_integer()]
+    meant = whole if len(whole) <= MOST_LABELLED else []
+    return _binned(profile, sorted({*special, *meant}), meant)
 
 
 def _are_codes(profile: Profile, special: list[int]) -> bool:
@@ -125,7 +175,8 @@ def _are_codes(profile: Profile, special: list[int]) -> bool:
     return close or len(profile.tally) <= profile.rows // 4
 
 
-def _binned(profile: Profile, special: list[int]) -> Attribute | LeftOut:
+def _binned(profile: Profile, special: list[int], meant: list[int]) -> Attribute | LeftOut:
+    """Bins for an amount; special values inside them stay only where they are `meant` so."""
     rest = ~np.isin(profile.numbers, special)
     counts = np.array(list(profile.tally.values()), np.int64)
     if not rest.any():
@@ -139,9 +190,8 @@ def _binned(profile: Profile, special: list[int]) -> Attribute | LeftOut:
             missing=profile.blanks > 0,
         )
         low, high = found.bins[0], found.bins[-1]
-        if any(low <= value <= high for value in special):
-            return _binned(profile, [v for v in special if not low <= v <= high])
-        return found
+        stay = [v for v in special if v in meant or not low <= v <= high]
+        return found if len(stay) == len(special) else _binned(profile, stay, meant)
     except SchemaError:
         return LeftOut("no round bins could be found for its numbers")
 

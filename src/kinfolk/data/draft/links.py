@@ -255,7 +255,7 @@ def _no_ids(homes: Opened, people: Opened) -> str:
     ]
     swapped = [c for c in people.source.columns if c in homes.source.columns]
     if any(_is_key(people, c) and _fits(people, homes, c, c) > 0.5 for c in swapped):
-        parts.append("They look swapped: the table of groups (households) comes first.")
+        parts.append("The two seem to be swapped: the table of groups (households) comes first.")
     else:
         near = next((c for c in sorted(swapped, key=_fame, reverse=True) if _fame(c)), None)
         if near is not None:

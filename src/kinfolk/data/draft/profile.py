@@ -18,7 +18,8 @@ import pyarrow.types as pt
 
 from kinfolk.data.columns import column_kind, distinct, parse_number
 from kinfolk.data.draft.rounding import Floats, Ints
-from kinfolk.data.tables import Source, TableLike, read_source
+from kinfolk.data.labels import Labels
+from kinfolk.data.tables import Source, TableFile, TableLike, read_source
 from kinfolk.errors import DataError, KinfolkError
 from kinfolk.schema import Value
 
@@ -38,6 +39,8 @@ class Opened:
     """The names of all columns, in the file's order."""
     unreadable: Mapping[str, str]
     """Columns that cannot be read, and why."""
+    labels: Labels
+    """What the file calls columns and values."""
 
     @property
     def name(self) -> str:
@@ -55,9 +58,19 @@ def open_table(table: TableLike, *, default: str) -> Opened:
         raise KinfolkError(f"{source.name}: no column can be read. Check that it is a table.")
     if not source.rows:
         raise KinfolkError(f"{source.name}: the table has no rows. Check that it is the right one.")
-    stem = table_name(Path(table).name) if isinstance(table, str | Path) else ""
+    stem, labels = "", Labels()
+    if isinstance(table, str | Path):
+        stem = table_name(Path(table).name)
+        with TableFile(Path(table)) as file:
+            labels = file.labels
     order = tuple(dict.fromkeys(names))
-    return Opened(table=stem or default, source=source, order=order, unreadable=unreadable)
+    return Opened(
+        table=stem or default,
+        source=source,
+        order=order,
+        unreadable=unreadable,
+        labels=labels,
+    )
 
 
 def table_name(file_name: str) -> str:
@@ -67,7 +80,7 @@ def table_name(file_name: str) -> str:
     ('psam_h26', 'persons', 'ete')
     """
     stem = re.sub(r"\.gz$", "", file_name, flags=re.IGNORECASE)
-    return safe_name(re.sub(r"(?<=.)\.[A-Za-z]+$", "", stem))
+    return safe_name(re.sub(r"(?<=.)\.[A-Za-z][A-Za-z0-9]*$", "", stem))
 
 
 def safe_name(text: str) -> str:

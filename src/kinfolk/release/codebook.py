@@ -1,0 +1,218 @@
+"""The codebook of a release: what its columns mean, who was asked, and what was promised.
+
+All of it is public: it comes from the schema and the certificate alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import kinfolk
+from kinfolk._io import write_whole
+from kinfolk.data.decode import role_column
+from kinfolk.data.labels import Labels, schema_labels
+from kinfolk.privacy.certificate import NOT_PRIVATE, certificate_rows
+from kinfolk.schema import Attribute, Categorical, Schema
+from kinfolk.schema.attributes import MISSING_LABEL
+from kinfolk.schema.conditions import refs
+from kinfolk.schema.spelling import spelling
+from kinfolk.schema.universe import universe
+from kinfolk.schema.words import singular
+from kinfolk.template import Templates, content_policy
+
+PAGE, DDI = "codebook.html", "codebook.xml"
+"""What the two files of a codebook are called."""
+
+RULES = "Never"
+"""What the certificate calls rules, which the codebook lists for itself."""
+
+_TEMPLATES = Templates("kinfolk.release")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Category:
+    """One value of a variable, or blank."""
+
+    value: str
+    """As it stands in the tables; empty for blank."""
+    label: str
+    missing: bool = False
+    """Whether it is no answer: blank, or a code outside the bins of a number."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variable:
+    """One column."""
+
+    name: str
+    label: str
+    """What it is about; its name where the schema does not say."""
+    kind: Literal["identifier", "category", "number"]
+    stored: Literal["numeric", "character"]
+    categories: tuple[Category, ...] = ()
+    """All values of a category; the special values and blank of a number."""
+    bins: tuple[str, ...] = ()
+    """The ranges in which a number was asked for, in words."""
+    range: tuple[float, float] | None = None
+    """From where to where a number goes."""
+    decimals: int | None = None
+    """How many a number has, where that is declared."""
+    universe: str = ""
+    """Who was asked, as a condition; empty for everybody."""
+    formula: str = ""
+    """How it is computed from the members, or that it is."""
+    rules: tuple[str, ...] = ()
+    """What cannot be, of all rules that name it."""
+    weight: bool = False
+    """Whether it says how many groups of the population one stands for."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """One file of a release."""
+
+    name: str
+    unit: str
+    """What a row is."""
+    file: str
+    rows: int | None
+    variables: tuple[Variable, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Codebook:
+    """What somebody needs to know who has only the synthetic tables."""
+
+    tables: tuple[Table, ...]
+    rules: tuple[str, ...]
+    """All of them."""
+    promise: tuple[tuple[str, str], ...]
+    """What the certificate says, line by line, each with what it is about."""
+    notice: str
+    """Why nobody is protected, where that is so; else empty."""
+
+    @staticmethod
+    def of(
+        schema: Schema,
+        certificate: Mapping[str, Any],
+        *,
+        files: Mapping[str, str],
+        rows: Mapping[str, int] | None = None,
+    ) -> Codebook:
+        """The codebook of tables in files of these names."""
+        labels = schema_labels(schema)
+        tables = tuple(
+            Table(
+                name=name,
+                unit=singular(name),
+                file=files[name],
+                rows=None if rows is None else rows[name],
+                variables=tuple(_variables(schema, name, labels[name])),
+            )
+            for name in schema.table_names
+        )
+        return Codebook(
+            tables=tables,
+            rules=tuple(schema.never),
+            promise=tuple(row for row in certificate_rows(certificate) if row[0] != RULES),
+            notice="" if certificate["private"] is True else NOT_PRIVATE,
+        )
+
+    @property
+    def title(self) -> str:
+        """What the study is called."""
+        return f"Synthetic {' and '.join(table.name for table in self.tables)}"
+
+    def html(self) -> str:
+        """The codebook as a page that asks for nothing from anywhere."""
+        style = _TEMPLATES.read("codebook.css")
+        return _TEMPLATES.render(
+            "codebook.html.j2",
+            book=self,
+            style=style,
+            policy=content_policy(style),
+            version=kinfolk.__version__,
+        )
+
+    def ddi(self) -> str:
+        """The codebook in DDI-Codebook 2.5."""
+        from kinfolk.release.ddi import ddi_text
+
+        return ddi_text(self)
+
+    def write(self, directory: Path) -> None:
+        """Write both files."""
+        write_whole(directory / PAGE, self.html())
+        write_whole(directory / DDI, self.ddi())
+
+
+def _variables(schema: Schema, table: str, labels: Labels) -> Iterator[Variable]:
+    """The columns of a table in the order in which they are written."""
+    level: Literal["group", "individual"] = "individual"
+    key, attributes = schema.individual.group_id, dict(schema.individual_attributes)
+    if schema.group is not None and table == schema.group.table:
+        level, key, attributes = "group", schema.group.id, dict(schema.group_attributes)
+    if key is not None:
+        label = labels.columns.get(key, key)
+        yield Variable(name=key, label=label, kind="identifier", stored="numeric")
+    if level == "individual" and schema.roles is not None:
+        column = schema.roles.column
+        role = replace(role_column(schema), labels=list(schema.roles.roles))
+        rules = tuple(_rules(schema, column, "role"))
+        yield replace(_variable(column, role, labels), rules=rules)
+    weight = schema.group.weight if schema.group is not None and level == "group" else None
+    for name, attribute in attributes.items():
+        yield replace(
+            _variable(name, attribute, labels),
+            universe=universe(schema, level, name),
+            rules=tuple(_rules(schema, name, level)),
+            weight=name == weight,
+        )
+
+
+def _rules(schema: Schema, name: str, level: str) -> Iterator[str]:
+    """The rules that name a column."""
+    for rule in schema.rules:
+        if any(ref.name == name and ref.level == level for ref in refs(rule.condition)):
+            yield rule.text
+
+
+def _variable(name: str, attribute: Attribute, labels: Labels) -> Variable:
+    """What an attribute says of itself."""
+    formula = "computed from the members" if attribute.derived else ""
+    if isinstance(attribute.derived, str):
+        formula = attribute.derived
+    found = Variable(
+        name=name,
+        label=labels.columns.get(name, name),
+        kind="category",
+        stored="numeric",
+        categories=tuple(_categories(attribute)),
+        formula=formula,
+    )
+    if isinstance(attribute, Categorical):
+        return replace(found, stored="character") if attribute.kind == "text" else found
+    return replace(
+        found,
+        kind="number",
+        bins=tuple(map(attribute.label, range(len(attribute.bins) - 1))),
+        range=(attribute.bins[0], attribute.bins[-1]),
+        decimals=attribute.places,
+    )
+
+
+def _categories(attribute: Attribute) -> Iterator[Category]:
+    if isinstance(attribute, Categorical):
+        for code, value in enumerate(attribute.values):
+            label = attribute.labels[code] if attribute.labels else spelling(value)
+            yield Category(value=spelling(value), label=label)
+    else:
+        first = len(attribute.bins) - 1
+        for code, value in enumerate(attribute.special, start=first):
+            outside = not attribute.bins[0] <= value <= attribute.bins[-1]
+            yield Category(value=spelling(value), label=attribute.label(code), missing=outside)
+    if attribute.missing:
+        yield Category(value="", label=MISSING_LABEL, missing=True)
