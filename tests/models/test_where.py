@@ -226,7 +226,9 @@ def test_a_condition_that_is_too_rare_is_given_up(monkeypatch: pytest.MonkeyPatc
     drawing = Records(model=model, where=where, progress=told.append)
     assert drawing.draw_all(5, rng=np.random.default_rng(1)).groups == 5
     assert told[-1] == 5
-    with pytest.raises(KinfolkError, match=r"^where: .* like 'any\(b = 0\)': too few to find 5,000"):
+    with pytest.raises(
+        KinfolkError, match=r"^where: .* like 'any\(b = 0\)': too few to find 5,000"
+    ):
         drawing.draw_all(5000, rng=np.random.default_rng(1))
 
 

@@ -21,8 +21,9 @@ from kinfolk.data.shapes import Shapes
 from kinfolk.data.storage_types import Types
 from kinfolk.errors import KinfolkError
 from kinfolk.models.base import Model, check_groups
-from kinfolk.models.records import Acceptance, Records
+from kinfolk.models.records import Acceptance, Records, Search
 from kinfolk.schema import Schema
+from kinfolk.schema.where import Where
 
 CHUNK = 65_536
 """Groups that are written at a time."""
@@ -36,6 +37,8 @@ class Written:
     rows: Mapping[str, int]
     acceptance: Acceptance = field(default_factory=Acceptance)
     """How often groups kept the rules when they were first drawn."""
+    search: Search = field(default_factory=Search)
+    """How many groups were looked at, where only some were wanted."""
 
 
 def write_sample(
@@ -49,12 +52,14 @@ def write_sample(
     progress: Callable[[int], None] | None = None,
     types: Types | None = None,
     shapes: Shapes | None = None,
+    where: Where | None = None,
 ) -> Written:
     """Draw groups and write the schema's tables, `<table>.csv` or `<table>.parquet`, keys 1 to N.
 
     Memory does not grow with `groups`. The files appear under their names when all are complete; an
     interrupted run leaves what was there before. `progress` is called with the groups written so
-    far. `types` are storage types (Arrow) by table and column, kept where they hold the domain.
+    far, or with those found so far where groups that meet a condition (`where`) are searched for.
+    `types` are storage types (Arrow) by table and column, kept where they hold the domain.
 
     >>> import tempfile
     >>> from kinfolk.datasets import load_schema
@@ -70,7 +75,14 @@ def write_sample(
         raise KinfolkError(f"format {format!r} is unknown. Use {' or '.join(FORMATS)}.")
     schema, target = model.schema, Path(directory)
     kept = _lasting(schema, types or {}, groups)
-    records = Records(model=model, shapes=shapes, types=kept)
+    searching = where is not None and not where.exact
+    records = Records(
+        model=model,
+        shapes=shapes,
+        types=kept,
+        where=where,
+        progress=progress if searching else None,
+    )
     chunks = records.draw(groups, rng=rng, chunk=CHUNK, stratified=stratified)
     rows = dict.fromkeys(schema.table_names, 0)
     done = 0
@@ -83,7 +95,7 @@ def write_sample(
                     writers[name].write(table)
                     rows[name] += table.num_rows
                 done += chunk.groups
-                if progress is not None:
+                if progress is not None and not searching:
                     progress(done)
     except OSError as error:
         raise KinfolkError(
@@ -91,7 +103,7 @@ def write_sample(
             "Choose a directory you can write to, with room for the data."
         ) from error
     paths = {name: target / f"{name}.{format}" for name in schema.table_names}
-    return Written(paths=paths, rows=rows, acceptance=records.acceptance)
+    return Written(paths=paths, rows=rows, acceptance=records.acceptance, search=records.search)
 
 
 class _Writer:
