@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kinfolk.queries.workload import Workload
     from kinfolk.release import Release, load
     from kinfolk.release.estimate import plan
+    from kinfolk.release.pooling import pool
     from kinfolk.release.synthesizer import Synthesizer
     from kinfolk.release.verify import verify
     from kinfolk.schema import (
@@ -60,6 +61,7 @@ __all__ = [
     "load_detroit",
     "load_schema",
     "plan",
+    "pool",
     "read_ipums",
     "read_pums",
     "verify",
@@ -77,6 +79,7 @@ __getattr__ = export(
         "kinfolk.queries.workload": "Workload",
         "kinfolk.release": "Release load",
         "kinfolk.release.estimate": "plan",
+        "kinfolk.release.pooling": "pool",
         "kinfolk.release.synthesizer": "Synthesizer",
         "kinfolk.release.verify": "verify",
         "kinfolk.schema": "Categorical GroupTable IndividualTable Numeric Role Roles Schema "

@@ -71,10 +71,14 @@ class Refits:
         """How many groups there are taken to be."""
         return self.view.groups or 1
 
+    def noisy_groups(self, rng: np.random.Generator) -> int:
+        """How many groups there might have been taken to be, with other noise."""
+        noise = self.groups_sigma * rng.standard_normal()
+        return self.view.settled_groups(round(self.groups + noise))
+
     def make(self, model: HPD, shapes: Shapes | None, *, rng: np.random.Generator) -> Replicate:
         """Make up what was bought, and learn from it."""
-        noisy = round(self.groups + self.groups_sigma * rng.standard_normal())
-        groups = self.view.settled_groups(noisy)
+        groups = self.noisy_groups(rng)
         # Counts are divided by the number of groups, whose noise is that of all rates.
         scale = self.groups / groups
         again = [
