@@ -39,7 +39,8 @@ def main() -> None:
         # What was counted: groups that break a rule are left out, as the schema says.
         kept = encode(schema, tables, keep_numbers=True)
         truth = statistics(Survey.of(decode(kept, rng=np.random.default_rng(0))))
-        settings = {"components": told.components, "replicates": told.replicates}
+        names = ("components", "replicates", "max_passes")
+        settings = {name: getattr(told, name) for name in names}
         done = {(row["settings"], row["epsilon"], row["seed"]) for row in _read(told.output)}
         for seed in range(1, told.seeds + 1):
             for epsilon in told.epsilons:
@@ -137,6 +138,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--components", type=int, default=1000)
     parser.add_argument("--replicates", type=int, default=8)
+    parser.add_argument("--max-passes", type=int, default=60)
     parser.add_argument("--show", action="store_true")
     parser.add_argument("-o", "--output", type=Path, default=Path("docs/accuracy/coverage.csv"))
     return parser.parse_args()

@@ -50,7 +50,7 @@ class Where:
     >>> from kinfolk.datasets import load_schema
     >>> where = Where.parse("cars = no vehicle and no person with age < 18", load_schema("detroit"))
     >>> where.exact, [factor.attributes for factor in where.factors]
-    (False, [(1,)])
+    (False, [(0,)])
     """
 
     text: str
