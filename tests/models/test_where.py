@@ -12,14 +12,16 @@ from hypothesis import strategies as st
 
 from kinfolk.data.decode import decode
 from kinfolk.data.encoded import Encoded
+from kinfolk.data.numbers import draw_numbers, group_values
 from kinfolk.errors import KinfolkError
 from kinfolk.models import records as records_module
 from kinfolk.models.base import Model
 from kinfolk.models.histogram import Histogram
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
+from kinfolk.models.listed_sample import _written
 from kinfolk.models.records import Records, broken
-from kinfolk.schema import Schema
+from kinfolk.schema import Categorical, Schema
 from kinfolk.schema.where import Where
 from models.listed import group_keys, tiny_schema
 from models.mixtures import as_histogram, random_mixture
@@ -46,8 +48,6 @@ def all_of(model: Model) -> tuple[Encoded, np.ndarray]:
     whole = model if isinstance(model, Histogram) else as_histogram(model)
     universe = whole.universe
     cells = np.arange(whole.probabilities.size)
-    from kinfolk.models.listed_sample import _written
-
     return _written(universe, cells, np.random.default_rng(0)), whole.probabilities.ravel()
 
 
@@ -67,8 +67,6 @@ def disagreement(drawn: Encoded, groups: Encoded, law: np.ndarray) -> float:
 
 def met(where: Where, groups: Encoded) -> np.ndarray:
     """Which groups meet a condition, looked at one by one."""
-    from kinfolk.data.numbers import draw_numbers, group_values
-
     complete = draw_numbers(groups, rng=np.random.default_rng(0))
     return where.chosen(group_values(complete))
 
@@ -196,6 +194,26 @@ def test_a_histogram_keeps_rules_under_a_condition() -> None:
     assert drawn.groups == 300
     assert not broken(drawn).any()
     assert met(where, drawn).all()
+
+
+def test_a_computed_size_is_as_exact_as_the_size() -> None:
+    home = PLAIN.group
+    assert home is not None
+    size = Categorical(values=[1, 2], derived="count")
+    schema = replace(PLAIN, group=replace(home, attributes={**home.attributes, "size": size}))
+    model = random_mixture(schema, components=6, rng=np.random.default_rng(1))
+    for text, sizes in [
+        ("size = 2", {2, 3}),
+        ("size = 2 and COUNT < 3 and g1 = 1", {2}),
+        ("COUNT = 1 or size != 1", {1, 2, 3}),
+    ]:
+        where = Where.parse(text, schema)
+        assert where.exact
+        drawn = Records(model=model, where=where).draw_all(500, rng=np.random.default_rng(1))
+        assert set(drawn.sizes.tolist()) == sizes
+        assert met(where, drawn).all()
+    with pytest.raises(KinfolkError, match="no group can be like"):
+        Where.parse("size = 1 and COUNT = 3", schema)
 
 
 def test_a_rare_region_costs_no_search() -> None:

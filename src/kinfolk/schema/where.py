@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kinfolk.errors import KinfolkError, SchemaError
-from kinfolk.schema.attributes import shown
+from kinfolk.schema.attributes import Categorical, shown
 from kinfolk.schema.cells import Cells, cells_of
 from kinfolk.schema.conditions import Both, Condition, Nobody, Not, Ref, attribute_of, refs
-from kinfolk.schema.evaluation import Bools, GroupValues
+from kinfolk.schema.evaluation import Bools, GroupValues, Indices
 from kinfolk.schema.language import Reader
 from kinfolk.schema.rules import Rule, scope_of
 
@@ -118,7 +118,7 @@ class Where:
                 # What cannot be known restricts nothing.
                 continue
             own, together = set(refs(relaxed)), [relaxed]
-            for other in [other for other in kept if other[0] & own]:
+            for other in [other for other in kept if _overlap(self.schema, other[0], own)]:
                 kept.remove(other)
                 own, together = own | other[0], other[1] + together
             kept.append((own, together))
@@ -143,12 +143,17 @@ def _personal(ref: Ref) -> bool:
     return ref.level in ("individual", "role")
 
 
+def _overlap(schema: Schema, one: set[Ref], other: set[Ref]) -> bool:
+    """Whether two sets of attributes have something to do with each other."""
+    sized = (any(_of_size(schema, ref) for ref in refs) for refs in (one, other))
+    return bool(one & other) or all(sized)
+
+
 def _cells(schema: Schema, named: set[Ref]) -> int:
     """How many cells a factor would have."""
-    compositions = len(schema.compositions)
-    return math.prod(
-        compositions if ref.level == "count" else attribute_of(schema, ref).size for ref in named
-    )
+    sized = any(_of_size(schema, ref) for ref in named)
+    others = (attribute_of(schema, ref).size for ref in named if not _of_size(schema, ref))
+    return math.prod(others) * (len(schema.compositions) if sized else 1)
 
 
 def _relaxed(condition: Condition, schema: Schema, *, wanted: bool) -> Condition | bool:
@@ -179,20 +184,39 @@ def _relaxed(condition: Condition, schema: Schema, *, wanted: bool) -> Condition
 
 def _drawn(schema: Schema, ref: Ref) -> bool:
     """Whether the model draws an attribute with the group itself; formulas are computed later."""
-    if ref.level == "count":
+    if _of_size(schema, ref):
         return True
     return ref.level == "group" and ref.name not in schema.formulas
+
+
+def _of_size(schema: Schema, ref: Ref) -> bool:
+    """Whether an attribute is the size of the group, or lists what `derived: count` makes of it."""
+    if ref.level != "group":
+        return ref.level == "count"
+    formula = schema.formulas.get(ref.name)
+    plain = formula is not None and formula.kind == "count" and formula.condition is None
+    return plain and isinstance(schema.group_attributes[ref.name], Categorical)
+
+
+def _size_codes(schema: Schema, ref: Ref) -> Indices:
+    """(compositions,) the code of an attribute that is the size of the group."""
+    attribute = attribute_of(schema, ref)
+    assert isinstance(attribute, Categorical)  # noqa: S101  (`_of_size` has seen to it)
+    # The last value of a count means "or more".
+    values = [int(value) for value in attribute.values]
+    return np.array([values.index(min(sum(one), max(values))) for one in schema.compositions])
 
 
 def _factor(schema: Schema, cells: Cells) -> Factor:
     """The size, if it is named, becomes the first axis, with an entry for every composition."""
     names = list(schema.group_attributes)
-    attributes = tuple(names.index(ref.name) for ref in cells.refs if ref.level == "group")
-    axis = [at for at, ref in enumerate(cells.refs) if ref.level == "count"]
-    if not axis:
+    sized = [at for at, ref in enumerate(cells.refs) if _of_size(schema, ref)]
+    others = [at for at in range(len(cells.refs)) if at not in sized]
+    attributes = tuple(names.index(cells.refs[at].name) for at in others)
+    if not sized:
         return Factor(attributes=attributes, allowed=cells.some[None])
-    sizes = np.array([sum(one) for one in schema.compositions]) - schema.sizes[0]
-    return Factor(attributes=attributes, allowed=np.moveaxis(cells.some, axis[0], 0)[sizes])
+    codes = tuple(_size_codes(schema, cells.refs[at]) for at in sized)
+    return Factor(attributes=attributes, allowed=cells.some.transpose(*sized, *others)[codes])
 
 
 def _with_roles(
