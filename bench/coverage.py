@@ -23,7 +23,7 @@ from bench.coverage_statistics import KINDS, Survey, statistics
 from kinfolk import Schema, Synthesizer, pool
 from kinfolk.data.decode import decode
 from kinfolk.data.encode import encode
-from kinfolk.experiments.records import LABEL
+from kinfolk.experiments.run_file import LABEL
 
 LEVEL = 0.9
 FIELDS = ("settings", "epsilon", "seed", "kind", "statistic", "truth", "main", "replicates")
