@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kinfolk.evaluate.evaluation import evaluate
     from kinfolk.queries.workload import Workload
     from kinfolk.release import Release, load
+    from kinfolk.release.pooling import pool
     from kinfolk.release.synthesizer import Synthesizer, plan
     from kinfolk.release.verify import verify
     from kinfolk.schema import (
@@ -60,6 +61,7 @@ __all__ = [
     "load_detroit",
     "load_schema",
     "plan",
+    "pool",
     "read_ipums",
     "read_pums",
     "validate",
@@ -78,6 +80,7 @@ __getattr__ = export(
         "kinfolk.evaluate.evaluation": "evaluate",
         "kinfolk.queries.workload": "Workload",
         "kinfolk.release": "Release load",
+        "kinfolk.release.pooling": "pool",
         "kinfolk.release.synthesizer": "Synthesizer plan",
         "kinfolk.release.verify": "verify",
         "kinfolk.schema": "Categorical GroupTable IndividualTable Numeric Role Roles Schema "

@@ -17,6 +17,7 @@ from kinfolk.methods.allocate import NOISIEST, allocate_budget
 from kinfolk.methods.marginals import Marginals
 from kinfolk.methods.method import GROUPS_SHARE, NothingLearntError
 from kinfolk.methods.mixture_fit import Measured, MixtureFit, choose_passes, joined
+from kinfolk.methods.refits import deal_batches
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
 from kinfolk.models.mixture.prepared import Prepared
@@ -108,7 +109,8 @@ def test_a_handful_of_marginals_is_fitted_to_within_the_noise(tmp_path: Path) ->
     with curator(tmp_path, REPLACE, method=method, epsilon=8.0) as gate:
         training = method.start(gate, rng=np.random.default_rng(1))
         training.run()
-        batches = training._batches(*training._buy(lambda *_: None))
+        bought = training._buy(lambda *_: None)
+        batches = deal_batches(training._layout, gate.view, bought, np.random.default_rng(1))
     probabilities = training.model().probabilities
     misfit = sum(batch.misfit(probabilities) for batch in batches)
     assert misfit < 1.2 * sum(len(batch.rates) for batch in batches)

@@ -68,9 +68,17 @@ spent: draw as often and as much as you like. Written into the folder are the ta
 certificate, privacy.json, and the codebook. Streams: the number of groups is limited by the disk
 alone, except with --format dta or sav, which are put together in memory.
 
+With --where, all groups meet a condition on the group ("region = ES51 and COUNT > 2"), on members
+in roles ("head.age >= 65") or on anybody ("no person with age < 18", "any(age < 18)"), and follow
+what the model says of such groups. With --replicates M, the folder holds main/ and replicate-1/ to
+replicate-M/: tables of models that were fitted again to noise like ours. Whatever is computed on
+all of them has a standard error: `kinfolk.pool` in Python, or see the page on inference.
+
 \b
-Example:
+Examples:
   kinfolk sample model.kinfolk --groups 1000000 --format parquet -o more
+  kinfolk sample model.kinfolk --where "region = ES51" --groups 10000 -o region
+  kinfolk sample model.kinfolk --replicates 8 -o inference
 """
 
 MODEL = "model.kinfolk"
@@ -172,28 +180,61 @@ def fit_command(
 @click.command(name="sample", help=SAMPLE, short_help="Draw synthetic tables from a model.")
 @click.argument("model", type=PATH)
 @options(GROUPS, INTO_FOLDER, FORMAT)
+@click.option("--where", help="Only groups that meet this condition.")
+@click.option("--replicates", type=int, help="Also so many tables of refits, for standard errors.")
+@click.option("--refit", is_flag=True, help="Make replicates that the model does not hold.")
 @click.option("--seed", type=int, help="The same seed draws the same tables.")
 @FORCE
 def sample_command(
-    model: Path, groups: int | None, output: Path, form: str, seed: int | None, force: bool
+    model: Path,
+    groups: int | None,
+    output: Path,
+    form: str,
+    where: str | None,
+    replicates: int | None,
+    refit: bool,
+    seed: int | None,
+    force: bool,
 ) -> None:
     """See SAMPLE."""
     # Imported here because it brings the compiled loops along, which other commands do without.
     from kinfolk.release import load
+    from kinfolk.release.replicates import replicate_releases, replicate_seed
 
     release = load(model)
-    names = [f"{name}.{form}" for name in release.schema.table_names]
-    results = [output / name for name in (*names, CERTIFICATE, *CODEBOOK)]
-    there = [path for path in results if path.exists()]
-    if there and not force:
-        raise KinfolkError(f"{there[0]}: the file exists. Write to another place, or add --force.")
+    if refit and replicates is None:
+        raise KinfolkError("--refit makes replicates. Say how many, by --replicates.")
     with stages() as show:
-        drawn = _draw(release, output, groups, seed, form, show)
+        sources, seeds, folders = [release], [seed], [output]
+        if replicates is not None:
+            if refit:
+                release = release.with_replicates(replicates, seed=seed, progress=show)
+            sources += replicate_releases(release, replicates)
+            numbers = range(1, replicates + 1)
+            seeds += [replicate_seed(seed, number) for number in numbers]
+            folders = [output / "main", *(output / f"replicate-{number}" for number in numbers)]
+        names = [*_file_names(release, form), CERTIFICATE, *CODEBOOK]
+        _check_free(folders, names, force=force)
+        drawn: list[str] = []
+        for source, own, folder in zip(sources, seeds, folders, strict=True):
+            drawn += _draw(source, folder, groups, own, form, show, where=where)
     for line in drawn:
         say(line)
-    say(f"Wrote {output / CERTIFICATE} and {output / CODEBOOK[0]} (and .xml).")
+    also = ", and as much in each folder" if folders[1:] else ""
+    say(f"Wrote {folders[0] / CERTIFICATE} and {folders[0] / CODEBOOK[0]} (and .xml){also}.")
     if not release.private:
         say("NOT PRIVATE: the model was fitted with a seed, and nobody is protected.")
+
+
+def _file_names(release: Release, form: str) -> list[str]:
+    return [f"{name}.{form}" for name in release.schema.table_names]
+
+
+def _check_free(folders: Iterable[Path], names: Iterable[str], *, force: bool) -> None:
+    """Nothing is overwritten unless somebody says so."""
+    there = [folder / name for folder in folders for name in names if (folder / name).exists()]
+    if there and not force:
+        raise KinfolkError(f"{there[0]}: the file exists. Write to another place, or add --force.")
 
 
 def _draw(
@@ -203,12 +244,14 @@ def _draw(
     seed: int | None,
     form: str,
     on_progress: Progress,
+    where: str | None = None,
 ) -> list[str]:
     """Draw tables into a folder; what to say about each, and of the rules if they made trouble."""
     wanted = release.groups if groups is None else groups
     drawn = release.write(
         output,
         groups=groups,
+        where=where,
         seed=seed,
         format=form,
         progress=lambda done: on_progress("writing", done, wanted),

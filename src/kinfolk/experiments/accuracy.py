@@ -29,10 +29,11 @@ from kinfolk.experiments.accuracy_page import write_accuracy_page
 from kinfolk.experiments.reproducing import fit_seeded, true_errors
 from kinfolk.experiments.run_file import LABEL, append_row, read_rows
 from kinfolk.experiments.simulate import simulate
-from kinfolk.methods.marginals import REPLICATES, Marginals
+from kinfolk.methods.marginals import Marginals
 from kinfolk.methods.method import Method
 from kinfolk.methods.mixture_fit import BATCHES, Measured, MixtureFit
 from kinfolk.methods.paper import hpd_fixed
+from kinfolk.methods.refits import REPLICATES
 from kinfolk.models.base import Model
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout

@@ -15,34 +15,26 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk.data.shapes import SHARES
+from kinfolk.data.shapes import SHARES, Shapes
 from kinfolk.errors import KinfolkError
-from kinfolk.methods.allocate import FINELY, comes_ahead, planned_purchases, steps_of
+from kinfolk.methods.allocate import FINELY, planned_purchases, steps_of
 from kinfolk.methods.method import (
     NothingLearntError,
     Progress,
     Step,
     affordable,
     buy_groups,
+    first_steps,
     silent,
 )
-from kinfolk.methods.mixture_fit import (
-    BATCHES,
-    TOGETHER,
-    Measured,
-    MixtureFit,
-    Table,
-    choose_passes,
-    joined,
-)
+from kinfolk.methods.mixture_fit import Measured, MixtureFit, Table, choose_passes, joined
 from kinfolk.methods.number_shapes import fit_shapes
+from kinfolk.methods.refits import PASSES, Refits, Replicate, arrays_of, deal_batches
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout, Scheme
-from kinfolk.models.mixture.grains import Grains
 from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.curator import Curator, Measurement
 from kinfolk.privacy.view import PublicView
-from kinfolk.queries.impossible import impossible_queries
 from kinfolk.queries.workload import (
     Marginal,
     Workload,
@@ -51,9 +43,6 @@ from kinfolk.queries.workload import (
     with_numbers,
     with_sizes,
 )
-
-REPLICATES = "replicates"
-"""Under this name a release keeps models fitted again to made-up noise, (replicates, rows, K)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,13 +136,15 @@ class MarginalsTraining:
         self._layout = Layout.of(curator.workload.schema, scheme=settings.scheme)
         self._parts: list[Table] = []
         self._fit: MixtureFit | None = None
-        self._replicates: list[Table] = []
+        self._replicates: list[Replicate] = []
+        self._passes = 0
         self._numbers: Measurement | None = None
         self._groups = 0
 
     def run(self, progress: Progress = silent) -> None:
         """Spend the budget, then learn from what it bought."""
-        batches = self._batches(*self._buy(progress))
+        view = self._curator.view
+        batches = deal_batches(self._layout, view, self._buy(progress), self._rng)
         settings, rng = self._settings, self._rng
         sizes = [
             len(part) for part in np.array_split(np.arange(settings.components), settings.parts)
@@ -189,26 +180,25 @@ class MarginalsTraining:
         return HPD(layout=self._layout, probabilities=np.concatenate(parts, axis=1))
 
     def extra(self) -> Mapping[str, npt.NDArray[Any]]:
-        """The replicates, (replicates, rows, K): models fitted to this one with made-up noise.
+        """The replicates: models fitted to this one with made-up noise, as `refits` keeps them.
 
         And how numbers lie inside their bins, where that was bought.
         """
-        found: dict[str, npt.NDArray[Any]] = {}
-        if self._replicates:
-            found[REPLICATES] = np.stack(self._replicates)
-        if self._numbers is not None:
-            shapes = fit_shapes(self.model(), self._curator.view, self._numbers, self._groups)
+        found = dict(arrays_of(self._replicates))
+        if self._passes:
+            found[PASSES] = np.array([self._passes], np.int64)
+        shapes = self._shapes(self.model())
+        if shapes is not None:
             found[SHARES] = shapes.to_arrays()[SHARES]
         return found
 
-    def _buy(self, progress: Progress) -> tuple[list[int], list[npt.NDArray[np.float64]]]:
-        """Marginals, and for each the noisy rates and precisions of its cells, (2, cells)."""
+    def _buy(self, progress: Progress) -> dict[int, npt.NDArray[np.float64]]:
+        """For each marginal the noisy rates and precisions of its cells, (2, cells)."""
         curator = self._curator
         number = self._groups = buy_groups(curator)
         groups = planned_purchases(curator.view.knowing(groups=number))
         cost = affordable(curator, {key: one.rho for key, one in groups.items()})
-        marginals: list[int] = []
-        found: list[npt.NDArray[np.float64]] = []
+        found: dict[int, npt.NDArray[np.float64]] = {}
         for done, step in enumerate(cost, 1):
             one = groups[step]
             bought = curator.measure(one.marginals, rho=cost[step], step=step)
@@ -219,51 +209,40 @@ class MarginalsTraining:
             rates = bought.values / number
             precision = np.full(len(rates), (number / bought.sigma) ** 2)
             cells = np.cumsum([curator.workload.marginals[at].cells for at in one.marginals])[:-1]
-            marginals += one.marginals
-            found += np.split(np.stack([rates, precision]), cells, axis=1)
-        return marginals, found
-
-    def _batches(
-        self, marginals: Sequence[int], found: Sequence[npt.NDArray[np.float64]]
-    ) -> list[Measured]:
-        """The marginals in random batches, each with its share of every level."""
-        curator = self._curator
-        grains = Grains(self._layout, curator.workload, curator.weights)
-        values = dict(zip(marginals, found, strict=True))
-        levels = [curator.workload.marginals[at].level for at in marginals]
-        dealt = [
-            at
-            for level in dict.fromkeys(levels)
-            for at in self._rng.permutation(
-                [b for b, own in zip(marginals, levels, strict=True) if own == level]
-            )
-        ]
-        batches = []
-        parts = min(BATCHES, max(1, len(dealt) // TOGETHER))
-        for first in range(parts):
-            own = sorted(int(at) for at in dealt[first::parts])
-            rates, precision = np.concatenate([values[at] for at in own], axis=1)
-            asked = [curator.workload.marginals[at] for at in own]
-            ahead = [comes_ahead(curator.workload.schema, marginal) for marginal in asked]
-            batches.append(
-                Measured(
-                    prepared=grains.prepare(own),
-                    rates=rates,
-                    precision=precision,
-                    impossible=impossible_queries(curator.workload, own),
-                    ahead=np.repeat(ahead, [marginal.cells for marginal in asked]),
-                )
-            )
-        return batches
+            parts = np.split(np.stack([rates, precision]), cells, axis=1)
+            found.update(zip(one.marginals, parts, strict=True))
+        return found
 
     def _repeat(
         self, batches: Sequence[Measured], passes: int, components: int, progress: Progress
     ) -> None:
         """What would have been learnt, had this model been the truth: again with fresh noise."""
-        truth = self.model().probabilities
+        model, numbers = self.model(), self._numbers
+        refits = Refits(
+            view=self._curator.view.knowing(groups=self._groups),
+            groups_sigma=self._groups_sigma(),
+            batches=batches,
+            passes=passes,
+            components=components,
+            fine=() if numbers is None else numbers.marginals,
+            fine_sigma=0.0 if numbers is None else numbers.sigma,
+        )
+        self._passes = passes
+        shapes = self._shapes(model)
         for number in range(self._settings.replicates):
-            again = [batch.parametric_bootstrap(truth, self._rng) for batch in batches]
-            fit = MixtureFit.random(self._layout, again, components=components, rng=self._rng)
-            fit.run(passes, rng=self._rng)
-            self._replicates.append(fit.probabilities)
+            self._replicates.append(refits.make(model, shapes, rng=self._rng))
             progress("repeating", number + 1, self._settings.replicates)
+
+    def _shapes(self, model: HPD) -> Shapes | None:
+        """How numbers lie inside their bins, where that was bought."""
+        if self._numbers is None:
+            return None
+        return fit_shapes(model, self._curator.view, self._numbers, self._groups)
+
+    def _groups_sigma(self) -> float:
+        """The noise of the number of groups; none where it is public."""
+        view = self._curator.view
+        if not view.sells_groups:
+            return 0.0
+        (step,) = first_steps(view)
+        return float(view.measure_groups(rho=step.rho).mechanism.describe()["sigma"])

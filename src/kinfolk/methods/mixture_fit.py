@@ -90,10 +90,16 @@ class Measured:
         half = replace(self, precision=self.precision / 2)
         return replace(half, rates=self.rates + noise), replace(half, rates=self.rates - noise)
 
-    def parametric_bootstrap(self, probabilities: Table, rng: np.random.Generator) -> Measured:
-        """What would have been released, had these probabilities been the truth."""
+    def parametric_bootstrap(
+        self, probabilities: Table, rng: np.random.Generator, *, scale: float = 1.0
+    ) -> Measured:
+        """What would have been released, had these probabilities been the truth.
+
+        scale: by how much rates are too large, as the number of groups was thought to be smaller.
+        """
         noise = rng.standard_normal(len(self.rates)) / np.sqrt(self.precision)
-        return replace(self, rates=self.prepared.answers(probabilities) + noise)
+        rates = scale * (self.prepared.answers(probabilities) + noise)
+        return replace(self, rates=rates, precision=self.precision / scale**2)
 
 
 class MixtureFit:

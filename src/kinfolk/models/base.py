@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Protocol, Self, TypeAlias
 
 import numpy as np
@@ -15,6 +15,7 @@ from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
 from kinfolk.schema.attributes import shown
 from kinfolk.schema.roles import is_whole
+from kinfolk.schema.where import Factor
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Table: TypeAlias = npt.NDArray[np.float32] | npt.NDArray[np.float64]
@@ -29,7 +30,23 @@ _PEOPLE = 4_194_304
 """People in a batch at most; only very large groups get there."""
 
 
-class Model(Protocol):
+class GroupSource(Protocol):
+    """What groups are drawn from: a model, or what is left of one under a condition."""
+
+    @property
+    def schema(self) -> Schema:
+        """The schema whose groups these are."""
+
+    def batches(
+        self, groups: int, *, size: int, rng: np.random.Generator, stratified: bool
+    ) -> Iterator[Encoded]:
+        """Draw groups in batches of `size`, each batch in random order; see `sample`."""
+
+    def like(self, compositions: npt.NDArray[np.int64], *, rng: np.random.Generator) -> Encoded:
+        """One group for each of these compositions, by position, in that order."""
+
+
+class Model(GroupSource, Protocol):
     """A distribution over whole groups: a schema, and one table of probabilities.
 
     A new one stands in a folder of its own and is named in `kinfolk.release.file.KINDS`.
@@ -37,10 +54,6 @@ class Model(Protocol):
 
     kind: ClassVar[str]
     """How a model file calls it."""
-
-    @property
-    def schema(self) -> Schema:
-        """The schema whose groups these are."""
 
     @property
     def probabilities(self) -> npt.NDArray[Any]:
@@ -55,13 +68,8 @@ class Model(Protocol):
     def evaluator(self, asked: Asked) -> Callable[[Table], Floats]:
         """Prepares queries once; they are asked of one table like its own after the other."""
 
-    def batches(
-        self, groups: int, *, size: int, rng: np.random.Generator, stratified: bool
-    ) -> Iterator[Encoded]:
-        """Draw groups in batches of `size`, each batch in random order; see `sample`."""
-
-    def like(self, compositions: npt.NDArray[np.int64], *, rng: np.random.Generator) -> Encoded:
-        """One group for each of these compositions, by position, in that order."""
+    def restricted(self, factors: Sequence[Factor]) -> GroupSource:
+        """The same law for groups that are as some factors of a condition say."""
 
     def describe(self) -> Mapping[str, Any]:
         """What a model file says of it, beside schema and probabilities: JSON values."""
@@ -77,7 +85,7 @@ class Model(Protocol):
 
 
 def sample(
-    model: Model,
+    model: GroupSource,
     groups: int,
     *,
     rng: np.random.Generator,
@@ -153,6 +161,13 @@ def rechunked(batches: Iterable[Encoded], chunk: int) -> Iterator[Encoded]:
                 waiting, number = [], 0
     if waiting:
         yield Encoded.joined(waiting)
+
+
+def no_such_group() -> KinfolkError:
+    """The error where a model gives no chance to what is wanted."""
+    return KinfolkError(
+        "where: the model makes no such group. Choose a condition that some groups of it meet."
+    )
 
 
 def check_sums(table: npt.NDArray[Any], sums: Any) -> None:

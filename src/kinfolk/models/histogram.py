@@ -10,13 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk.data.encoded import Encoded
-from kinfolk.models.base import Asked, Table, check_sums, wrong_shape
+from kinfolk.models.base import Asked, Table, check_sums, no_such_group, wrong_shape
 from kinfolk.models.listed_sample import listed_batches, listed_groups
 from kinfolk.models.query_evaluator import QueryEvaluator, family, fill_table
 from kinfolk.models.universe import LARGEST, Universe, distinct_size
 from kinfolk.notebook import show
 from kinfolk.queries.workload import Marginal, Query, Workload
 from kinfolk.schema import Schema
+from kinfolk.schema.where import Factor
 
 Floats = npt.NDArray[np.float64]
 
@@ -131,6 +132,19 @@ class Histogram:
     def like(self, compositions: npt.NDArray[np.int64], *, rng: np.random.Generator) -> Encoded:
         """One group for each of these compositions, by position, in that order."""
         return listed_groups(self.universe, self.probabilities, compositions, rng=rng)
+
+    def restricted(self, factors: Sequence[Factor]) -> Histogram:
+        """The same law for groups that are as some factors say."""
+        universe = self.universe
+        kept = self.probabilities
+        for factor in factors:
+            codes = [universe.group_codes[:, attribute] for attribute in factor.attributes]
+            allowed = np.stack([one[tuple(codes)].ravel() for one in factor.allowed])
+            kept = kept * (allowed[universe.composition] if len(allowed) > 1 else allowed)
+        total = kept.sum()
+        if not total > 0:
+            raise no_such_group()
+        return Histogram(universe=universe, probabilities=kept / total)
 
     def describe(self) -> Mapping[str, Any]:
         """Nothing but its kind: the universe follows from the schema."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -14,10 +14,12 @@ from kinfolk.errors import KinfolkError
 from kinfolk.models.base import Asked, Table, check_sums, wrong_shape
 from kinfolk.models.layout import Floats, Layout
 from kinfolk.models.mixture.prepared import Answers, Prepared, softmax, softmax_vjp
+from kinfolk.models.mixture.restricted import RestrictedMixture
 from kinfolk.models.mixture.sample import mixture_batches, mixture_groups
 from kinfolk.notebook import show
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
+from kinfolk.schema.where import Factor
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -78,6 +80,11 @@ class HPD:
     def components(self) -> int:
         """K, the number of components."""
         return int(self.probabilities.shape[1])
+
+    @property
+    def component_probabilities(self) -> npt.NDArray[np.float64]:
+        """(K,) how likely a group is to come from each component: all alike."""
+        return np.full(self.components, 1 / self.components)
 
     @property
     def composition(self) -> Floats:
@@ -178,7 +185,22 @@ class HPD:
 
     def like(self, compositions: npt.NDArray[np.int64], *, rng: np.random.Generator) -> Encoded:
         """One group for each of these compositions, by position, in that order."""
-        return mixture_groups(self.layout, self.probabilities, compositions, rng=rng)
+        return mixture_groups(
+            self.layout,
+            self.probabilities,
+            compositions,
+            components=self.component_probabilities,
+            rng=rng,
+        )
+
+    def restricted(self, factors: Sequence[Factor]) -> RestrictedMixture:
+        """The same law for groups that are as some factors say."""
+        return RestrictedMixture(
+            layout=self.layout,
+            probabilities=self.probabilities,
+            components=self.component_probabilities,
+            factors=factors,
+        )
 
     def describe(self) -> Mapping[str, Any]:
         """The sharing scheme, for the model file."""

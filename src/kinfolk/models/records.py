@@ -3,12 +3,16 @@
 What rules say of one person, the model keeps by itself (`person_kinds`). What they say of several
 members, of the household, or of numbers inside a bin is looked at when a group is drawn: one that
 breaks a rule is drawn again, with the same number of members in every role, until it does not.
+
+Where only groups like something are wanted, they come from what the model says of such groups. What
+cannot be known before a group is complete is looked at then, and only groups that are so are kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,8 +22,17 @@ from kinfolk.data.encoded import Encoded
 from kinfolk.data.numbers import compute_derived, draw_numbers, group_values
 from kinfolk.data.shapes import Shapes
 from kinfolk.errors import KinfolkError
-from kinfolk.models.base import Model, rechunked, sample
+from kinfolk.models.base import (
+    GroupSource,
+    Model,
+    batch_size,
+    check_groups,
+    rechunked,
+    sample,
+)
 from kinfolk.schema import Schema
+from kinfolk.schema.attributes import shown
+from kinfolk.schema.where import Where
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -32,6 +45,12 @@ TRIES = 16_384
 MOST_TRIES = 512
 """and tries for one group in a turn at most."""
 
+
+FIRST_LOOK = 4096
+"""Groups that are looked at for a condition at first, at least."""
+LONG_LOOK, LONGEST_LOOK = 400_000, 20_000_000
+"""After so many it is known whether the end of a search is in sight, and so many are looked at at
+most; a tenth of them where not a single one was found."""
 
 LOW = 0.5
 """A lower share of groups that keep the rules at once is worth saying."""
@@ -71,6 +90,18 @@ class Acceptance:
         return found
 
 
+@dataclass(kw_only=True)
+class Search:
+    """How many groups were complete before it was known whether they are wanted."""
+
+    looked_at: int = 0
+    wanted: int = 0
+
+    def describe(self) -> dict[str, int]:
+        """For a certificate."""
+        return vars(self).copy()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Records:
     """Draws records from a model.
@@ -89,8 +120,14 @@ class Records:
     """How numbers lie inside their bins; evenly without."""
     types: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Storage types (Arrow) by table and column, which numbers are rounded to."""
+    where: Where | None = None
+    """Only groups that meet a condition."""
     acceptance: Acceptance = field(default_factory=Acceptance)
     """How often the rules were kept, over all draws so far."""
+    search: Search = field(default_factory=Search)
+    """How often the condition was met, over all draws so far, where groups had to be looked at."""
+    progress: Callable[[int], None] | None = None
+    """Told how many groups have been found, while groups have to be looked at."""
 
     def draw(
         self,
@@ -101,14 +138,56 @@ class Records:
         stratified: bool = True,
     ) -> Iterator[Encoded]:
         """Exactly so many groups, with numbers and computed columns, as `sample` has them."""
-        batches = sample(self.model, groups, rng=rng, stratified=stratified)
-        own = np.random.default_rng(rng.integers(2**63, size=4))
-        kept = (self._keeping(batch, own) for batch in batches)
+        if self.where is None or self.where.exact:
+            batches = sample(self._source, groups, rng=rng, stratified=stratified)
+            own = np.random.default_rng(rng.integers(2**63, size=4))
+            kept: Iterator[Encoded] = (self._keeping(batch, own) for batch in batches)
+        else:
+            check_groups(groups)
+            own = np.random.default_rng(rng.integers(2**63, size=4))
+            kept = self._searched(groups, self.where, rng=own, stratified=stratified)
         return kept if chunk is None else rechunked(kept, chunk)
 
     def draw_all(self, groups: int, *, rng: np.random.Generator) -> Encoded:
         """Exactly so many groups, all in one."""
         return Encoded.joined(list(self.draw(groups, rng=rng)))
+
+    @cached_property
+    def _source(self) -> GroupSource:
+        """What groups are drawn from: the model, given all that is known before they are."""
+        if self.where is None or not self.where.factors:
+            return self.model
+        return self.model.restricted(self.where.factors)
+
+    def _searched(
+        self, groups: int, where: Where, *, rng: np.random.Generator, stratified: bool
+    ) -> Iterator[Encoded]:
+        """Exactly so many groups that meet a condition; the others are drawn and left out."""
+        found = looked_at = 0
+        size = groups
+        while found < groups:
+            size = int(np.clip(size, FIRST_LOOK, batch_size(self.model.schema)))
+            for batch in sample(self._source, size, rng=rng, stratified=stratified):
+                complete = self._keeping(batch, rng)
+                wanted = np.flatnonzero(where.chosen(group_values(complete)))
+                looked_at += complete.groups
+                self.search.looked_at += complete.groups
+                self.search.wanted += len(wanted)
+                wanted = wanted[: groups - found]
+                found += len(wanted)
+                if len(wanted):
+                    yield complete.take(wanted)
+            if self.progress is not None:
+                self.progress(found)
+            left = (groups - found) * looked_at / max(found, 1)
+            if looked_at >= LONG_LOOK and left + looked_at > LONGEST_LOOK * max(found > 0, 0.1):
+                raise KinfolkError(
+                    f"where: {found:,} of {looked_at:,} groups that were drawn are like "
+                    f"{shown(where.text, most=80)}: too few to find {groups:,}. Draw fewer, or "
+                    "choose a condition that more groups meet."
+                )
+            # A few more than it should take, so that the next look is likely to be the last.
+            size = int(1.1 * left) + 100
 
     def _completed(self, codes: Encoded, rng: np.random.Generator) -> Encoded:
         """Groups with numbers, and with all that is computed from them."""
@@ -131,7 +210,7 @@ class Records:
         for _ in range(TURNS):
             tries = int(np.clip(TRIES // len(waiting), 1, MOST_TRIES))
             wanted = np.repeat(waiting, tries)
-            fresh = self._completed(self.model.like(compositions[wanted], rng=rng), rng)
+            fresh = self._completed(self._source.like(compositions[wanted], rng=rng), rng)
             good = np.flatnonzero(~broken(fresh))
             # The first try that keeps the rules, for every group that has one.
             filled, first = np.unique(wanted[good], return_index=True)
@@ -150,6 +229,11 @@ class Records:
         """For groups that no draw has made possible, others of the sample, as large if possible."""
         good = np.setdiff1d(np.arange(batch.groups), waiting, assume_unique=True)
         if not len(good):
+            if self.where is not None:
+                raise KinfolkError(
+                    f"where: no group like {shown(self.where.text, most=80)} that keeps the rules "
+                    "could be drawn from the model. Look whether the rules leave room for any."
+                )
             raise KinfolkError(
                 "no group that keeps the rules could be drawn from the model. Look whether the "
                 "rules under `never:` leave room for the groups that there are, or spend more."

@@ -378,6 +378,7 @@ def certificate_rows(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("Neighbours", f"{certificate['neighbours']}: {certificate['difference']}"),
         *(("Public", line) for line in certificate["public"]),
         *(("Never", line) for line in certificate.get("rules", {}).get("never", ())),
+        *_drawn_rows(certificate["release"]),
         *(("Unprotected", line) for line in certificate.get("unprotected", ())),
         ("Domain", _domain_text(certificate["domain"])),
         ("Budget", f"rho = {float(rho):.6g} ({accounting_text(certificate['accounting'])})"),
@@ -397,6 +398,17 @@ def certificate_rows(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
         )
     versions = ", ".join(f"{name} {version}" for name, version in certificate["versions"].items())
     return [*rows, ("Made with", versions)]
+
+
+def _drawn_rows(release: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What the tables beside a certificate are, where they are not all that the model makes."""
+    rows: list[tuple[str, str]] = []
+    if "where" in release:
+        rows.append(("Only", f"groups where {release['where']!s:.200}"))
+    if "replicate" in release:
+        number = f"replicate {release['replicate']!s:.20}"
+        rows.append(("Tables", f"{number}: of a refit to made-up noise, for standard errors"))
+    return rows
 
 
 def _domain_text(domain: str) -> str:

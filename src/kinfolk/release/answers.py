@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk.errors import KinfolkError
-from kinfolk.methods.marginals import REPLICATES
+from kinfolk.methods.refits import REPLICATES
 from kinfolk.models.base import Asked, Floats, Table
 from kinfolk.notebook import show
 from kinfolk.queries.question_parser import parse

@@ -17,6 +17,7 @@ from kinfolk.privacy.certificate import FIRST_FORMAT, Certificate
 from kinfolk.privacy.certificate import FORMAT as CERTIFICATE
 from kinfolk.release.archive import model_digest, read_archive, write_archive
 from kinfolk.release.release import PROBABILITIES, Release
+from kinfolk.release.replicates import held as held_replicates
 from kinfolk.release.verify import settled_groups, verify
 from kinfolk.schema import Schema
 from kinfolk.schema.roles import is_whole
@@ -108,6 +109,7 @@ def _release(header: Mapping[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> 
         extra=extra,
     )
     _check_shapes(release)
+    held_replicates(release)
     return release
 
 

@@ -25,8 +25,10 @@ from kinfolk.release.archive import file_digest
 from kinfolk.release.codebook import Codebook
 from kinfolk.release.sample_files import Written, write_sample
 from kinfolk.schema import Schema
+from kinfolk.schema.where import Where
 
 if TYPE_CHECKING:
+    from kinfolk.methods.method import Progress
     from kinfolk.queries.questions import Question
     from kinfolk.queries.workload import Workload
     from kinfolk.release.answers import Answers
@@ -89,15 +91,23 @@ class Release:
         return self.certificate["private"] is True
 
     def sample(
-        self, groups: int | None = None, *, seed: int | None = None, frames: str | None = None
+        self,
+        groups: int | None = None,
+        *,
+        where: str | None = None,
+        seed: int | None = None,
+        frames: str | None = None,
     ) -> dict[str, Any]:
         """Draw so many groups, by default as many as the data had: tables by name.
 
-        The tables are of the kind that the model was fitted to, or what `frames` says: 'pandas',
-        'polars' or 'pyarrow'. A seed makes the draw repeatable, and costs no privacy.
+        With `where`, such as "region = ES51", only groups that meet a condition: exactly so many,
+        as the model says that such groups are. The tables are of the kind that the model was fitted
+        to, or what `frames` says: 'pandas', 'polars' or 'pyarrow'. A seed makes the draw
+        repeatable, and costs no privacy.
         """
         rng = np.random.default_rng(checked_seed(seed))
-        records = Records(model=self.model, shapes=self.shapes, types=self.types)
+        condition = None if where is None else Where.parse(where, self.schema)
+        records = Records(model=self.model, shapes=self.shapes, types=self.types, where=condition)
         tables = decode(records.draw_all(self._number(groups), rng=rng), rng=rng)
         kind, blank = frames or self.frames, may_be_blank(self.schema)
         return {name: to_frame(one, kind, nullable=blank[name]) for name, one in tables.items()}
@@ -107,6 +117,7 @@ class Release:
         directory: str | os.PathLike[str],
         *,
         groups: int | None = None,
+        where: str | None = None,
         seed: int | None = None,
         format: str = "csv",  # noqa: A002  (the name users know from the command line)
         progress: Callable[[int], None] | None = None,
@@ -114,8 +125,10 @@ class Release:
         """Draw groups into `<table>.csv` or another format, with certificate and codebook.
 
         Memory does not grow with `groups`, except for the formats dta and sav. `progress` is called
-        with the groups written so far.
+        with the groups written so far, or found so far where they have to be looked for (see
+        `sample` for `where`). The certificate says the condition.
         """
+        condition = None if where is None else Where.parse(where, self.schema)
         written = write_sample(
             self.model,
             self._number(groups),
@@ -125,11 +138,16 @@ class Release:
             progress=progress,
             types=self.types,
             shapes=self.shapes,
+            where=condition,
         )
         tables = {path.name: file_digest(path) for path in written.paths.values()}
         released = {**self.certificate["release"], "tables": tables}
         if self.schema.never:
             released["acceptance"] = written.acceptance.describe()
+        if condition is not None:
+            released["where"] = condition.text
+            if not condition.exact:
+                released["search"] = written.search.describe()
         stated = {**self.certificate, "release": released}
         text = json.dumps(stated, indent=2) + "\n"
         target = local_path(directory)
@@ -138,6 +156,42 @@ class Release:
         book = Codebook.of(self.schema, stated, files=files, rows=written.rows)
         book.write(target)
         return written
+
+    def replicates(
+        self,
+        number: int | None = None,
+        *,
+        groups: int | None = None,
+        where: str | None = None,
+        seed: int | None = None,
+        frames: str | None = None,
+    ) -> list[dict[str, Any]]:
+        """Tables drawn from models that were fitted again to noise like ours, by default from all.
+
+        A statistic that is computed on each of them, and on `sample`, has the standard error that
+        `kinfolk.pool` works out. Without `groups`, each has as many groups as it would have been
+        taken to have: that number is noisy, too. Other arguments are those of `sample`.
+        """
+        from kinfolk.release.replicates import replicate_releases, replicate_seed
+
+        checked_seed(seed)
+        return [
+            one.sample(groups, where=where, seed=replicate_seed(seed, at), frames=frames)
+            for at, one in enumerate(replicate_releases(self, number), 1)
+        ]
+
+    def with_replicates(
+        self, number: int, *, seed: int | None = None, progress: Progress | None = None
+    ) -> Release:
+        """The same release with at least so many replicates, made from what it holds.
+
+        It takes as long as fitting, and costs no privacy: the data is not touched. `progress` is
+        called with what is being done, how many steps are done, and of how many.
+        """
+        from kinfolk.release.replicates import with_replicates
+
+        told = {} if progress is None else {"progress": progress}
+        return with_replicates(self, number, seed=checked_seed(seed), **told)
 
     def answer(self, asked: Workload | str | Sequence[str | Question]) -> Answers:
         """Answer questions, in words or a workload, with standard errors; no data is touched."""

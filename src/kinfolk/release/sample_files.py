@@ -22,8 +22,9 @@ from kinfolk.data.stat_writing import PROGRAMS, StatWriter, check_writable
 from kinfolk.data.storage_types import Types
 from kinfolk.errors import KinfolkError
 from kinfolk.models.base import Model, check_groups
-from kinfolk.models.records import Acceptance, Records
+from kinfolk.models.records import Acceptance, Records, Search
 from kinfolk.schema import Schema
+from kinfolk.schema.where import Where
 
 CHUNK = 65_536
 """Groups that are written at a time."""
@@ -37,6 +38,8 @@ class Written:
     rows: Mapping[str, int]
     acceptance: Acceptance = field(default_factory=Acceptance)
     """How often groups kept the rules when they were first drawn."""
+    search: Search = field(default_factory=Search)
+    """How many groups were looked at, where only some were wanted."""
 
 
 def write_sample(
@@ -50,13 +53,15 @@ def write_sample(
     progress: Callable[[int], None] | None = None,
     types: Types | None = None,
     shapes: Shapes | None = None,
+    where: Where | None = None,
 ) -> Written:
     """Draw groups and write the schema's tables, `<table>.csv` or another format, keys 1 to N.
 
     Memory does not grow with `groups`, except for dta and sav, which are put together first. The
     files appear under their names when all are complete; an interrupted run leaves what was there
-    before. `progress` is called with the groups written so far. `types` are storage types (Arrow)
-    by table and column, kept where they hold the domain.
+    before. `progress` is called with the groups written so far, or with those found so far where
+    groups that meet a condition (`where`) are searched for. `types` are storage types (Arrow) by
+    table and column, kept where they hold the domain.
 
     >>> import tempfile
     >>> from kinfolk.datasets import load_schema
@@ -73,7 +78,14 @@ def write_sample(
     schema, target = model.schema, local_path(directory)
     check_writable(schema, format)
     kept = _lasting(schema, types or {}, groups)
-    records = Records(model=model, shapes=shapes, types=kept)
+    searching = where is not None and not where.exact
+    records = Records(
+        model=model,
+        shapes=shapes,
+        types=kept,
+        where=where,
+        progress=progress if searching else None,
+    )
     chunks = records.draw(groups, rng=rng, chunk=CHUNK, stratified=stratified)
     rows = dict.fromkeys(schema.table_names, 0)
     done = 0
@@ -86,7 +98,7 @@ def write_sample(
                     writers[name].write(table)
                     rows[name] += table.num_rows
                 done += chunk.groups
-                if progress is not None:
+                if progress is not None and not searching:
                     progress(done)
     except OSError as error:
         raise KinfolkError(
@@ -94,7 +106,7 @@ def write_sample(
             "Choose a directory you can write to, with room for the data."
         ) from error
     paths = {name: target / f"{name}.{format}" for name in schema.table_names}
-    return Written(paths=paths, rows=rows, acceptance=records.acceptance)
+    return Written(paths=paths, rows=rows, acceptance=records.acceptance, search=records.search)
 
 
 class _Writer:

@@ -160,14 +160,37 @@ class Synthesizer:
         return self.release.certificate
 
     def sample(
-        self, groups: int | None = None, *, seed: int | None = None, frames: str | None = None
+        self,
+        groups: int | None = None,
+        *,
+        where: str | None = None,
+        seed: int | None = None,
+        frames: str | None = None,
     ) -> dict[str, Any]:
         """Draw so many groups, by default as many as the data had: tables by name.
 
         See `Release.sample`. A synthesizer with a seed draws the same every time.
         """
         chosen = self.seed if seed is None else seed
-        return self.release.sample(groups, seed=chosen, frames=frames)
+        return self.release.sample(groups, where=where, seed=chosen, frames=frames)
+
+    def replicates(
+        self,
+        number: int | None = None,
+        *,
+        groups: int | None = None,
+        where: str | None = None,
+        seed: int | None = None,
+        frames: str | None = None,
+    ) -> list[dict[str, Any]]:
+        """Tables from models fitted again to noise like ours, for standard errors.
+
+        See `Release.replicates`, and `kinfolk.pool` for what to do with them.
+        """
+        chosen = self.seed if seed is None else seed
+        return self.release.replicates(
+            number, groups=groups, where=where, seed=chosen, frames=frames
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model file; `kinfolk.load` reads it back."""

@@ -2,7 +2,7 @@
 
     condition  =  condition "or" condition  |  condition "and" condition
                |  "not" condition  |  "(" condition ")"
-               |  "no person with" condition  |  "nobody with" condition
+               |  "no person with" condition  |  "nobody with" condition  |  "any(" condition ")"
                |  sum ("=" | "!=" | "<" | "<=" | ">" | ">=") sum
                |  attribute ["not"] "in" "(" value, value, ... ")"
                |  attribute ["not"] "missing"
@@ -11,7 +11,8 @@
     attribute  =  NAME, TABLE.NAME where both tables have it, ROLE.NAME for a member in a role,
                   the name of the size of a group (COUNT), or the role column
 
-`and` binds more tightly than `or`; `no person with` reaches to the end, or to the closing bracket.
+`and` binds more tightly than `or`; `no person with` reaches to the end, or to the closing bracket;
+`any(...)` is its opposite: some person of the group is such.
 Names and values may be bare; odd names stand in `backquotes`, odd values in "quotes". Where a value
 and an attribute are called the same, the value is meant.
 """
@@ -65,6 +66,7 @@ KEYWORDS = ("and", "or", "not", "in", "is", "missing", "no", "nobody", "with", "
 MOST_NESTED = 50
 """Brackets inside brackets."""
 
+_ANY = re.compile(r"any\s*\(", re.I)
 _OPERATOR = re.compile(r"<=|>=|!=|<>|==|=|<|>")
 _WORD = re.compile(r"[\w.]+|\S")
 _OPPOSITE = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}
@@ -130,28 +132,35 @@ class Reader(Cursor):
             return inner
         if self.word("not"):
             return Not(part=self._one())
+        if self.match(_ANY):
+            inner = self._nobody("any")
+            self.close()
+            return Not(part=inner)
         if self.word("nobody"):
-            return self._nobody()
+            return self._with_nobody()
         if self.word("no"):
             nouns = (singular(self.schema.individual.table), "person", "member", "individual")
             if not any(self.word(noun) for noun in nouns):
                 self.expected(f"`{nouns[0]} with`")
-            return self._nobody()
+            return self._with_nobody()
         return self._comparison()
 
-    def _nobody(self) -> Condition:
+    def _with_nobody(self) -> Condition:
         if not self.word("with"):
             self.expected("`with`")
+        return self._nobody("nobody")
+
+    def _nobody(self, word: str) -> Condition:
         part = self.condition()
         if any(isinstance(atom, Nobody) for atom in atoms(part, inside=False)):
-            self.fail("nobody stands inside nobody.", "Use it once.")
+            self.fail(f"{word} has another nobody or any inside.", "Use it once.")
         for ref in refs(part):
             if ref.of is not None:
                 fix = f"Write {ref.name} for the person, or a rule of its own about {ref.of}."
-                self.fail(f"{whose(ref)} is about one member, and nobody about all.", fix)
+                self.fail(f"{whose(ref)} is about one member, and {word} about all.", fix)
         if not any(ref.level in ("individual", "role") for ref in refs(part)):
             fix = f"Name an attribute of {self.schema.individual.table}."
-            self.fail("nobody is said to be like nothing about a person.", fix)
+            self.fail(f"{word} is said to be like nothing about a person.", fix)
         return Nobody(part=part)
 
     def _comparison(self) -> Condition:

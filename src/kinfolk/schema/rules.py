@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
@@ -42,6 +42,8 @@ from kinfolk.schema.words import singular
 if TYPE_CHECKING:
     from kinfolk.schema.schema import Schema
 
+Scope: TypeAlias = Literal["person", "household", "members", "nobody"]
+"""What a condition is about."""
 MOST_CELLS = 2**17
 """Rules over more cells are not searched for contradictions."""
 
@@ -67,7 +69,7 @@ class Rule:
     """The schema that the names in it are from."""
     condition: Condition
     """What it says."""
-    scope: Literal["person", "household", "members", "nobody"]
+    scope: Scope
     """What it is about."""
 
     @staticmethod
@@ -76,20 +78,7 @@ class Rule:
         reader = Reader(text, schema)
         condition = reader.condition()
         reader.end()
-        own = refs(condition, inside=False)
-        person = [ref for ref in own if ref.level in ("individual", "role") and ref.of is None]
-        members = [ref for ref in own if ref.of is not None]
-        if person and members:
-            what = f"{whose(person[0])} is anybody's, and {whose(members[0])} is one member's."
-            fix = f"Write {members[0].of}.{person[0].name}, or two rules."
-            reader.fail(what, fix)
-        scope: Literal["person", "household", "members", "nobody"] = "household"
-        if members:
-            scope = "members"
-        elif person:
-            scope = "person"
-        elif any(isinstance(atom, Nobody) for atom in atoms(condition, inside=False)):
-            scope = "nobody"
+        scope = scope_of(condition, reader)
         return Rule(text=text, schema=schema, condition=condition, scope=scope)
 
     @cached_property
@@ -137,11 +126,28 @@ class Rule:
         return make(self.schema, values)
 
     def violated(self, values: GroupValues) -> Bools:
-        """Which groups break it, (groups,)."""
+        """Which groups break it, (groups,): those with something that is such."""
         rows = self.rows(values)
         broken = np.zeros(values.groups, np.bool_)
         broken[rows.groups[holds(self.condition, rows)]] = True
         return broken
+
+
+def scope_of(condition: Condition, reader: Reader) -> Scope:
+    """What a condition is about; it cannot be about anybody and about somebody in a role."""
+    own = refs(condition, inside=False)
+    person = [ref for ref in own if ref.level in ("individual", "role") and ref.of is None]
+    members = [ref for ref in own if ref.of is not None]
+    if person and members:
+        what = f"{whose(person[0])} is anybody's, and {whose(members[0])} is one member's."
+        fix = f"Write {members[0].of}.{person[0].name}, or two rules."
+        reader.fail(what, fix)
+    if members:
+        return "members"
+    if person:
+        return "person"
+    nobody = any(isinstance(atom, Nobody) for atom in atoms(condition, inside=False))
+    return "nobody" if nobody else "household"
 
 
 def check_rules(texts: Sequence[str], schema: Schema, findings: Findings) -> tuple[Rule, ...]:

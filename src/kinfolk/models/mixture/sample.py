@@ -47,7 +47,7 @@ def mixture_batches(
             chosen = turns[np.arange(start, start + number) % len(turns)]
         else:
             chosen = rng.integers(len(turns), size=number)
-        yield _batch(layout, columns, chosen, rng=rng, stratified=stratified)
+        yield draw_groups(layout, columns, chosen, rng=rng, stratified=stratified)
 
 
 def mixture_groups(
@@ -55,21 +55,27 @@ def mixture_groups(
     probabilities: npt.NDArray[np.floating[Any]],
     compositions: Ints,
     *,
+    components: npt.NDArray[np.float64],
     rng: np.random.Generator,
 ) -> Encoded:
-    """One group for each of these compositions, by position; independent of one another."""
+    """One group for each of these compositions, by position; independent of one another.
+
+    components: (K,) how likely each component is.
+    """
     columns = np.ascontiguousarray(probabilities.T, np.float64)
     chosen = np.empty(len(compositions), np.int64)
     for composition in np.unique(compositions).tolist():
         groups = np.flatnonzero(compositions == composition)
-        below = np.cumsum(columns[:, composition])
+        below = np.cumsum(components * columns[:, composition])
         points = rng.random(len(groups)) * below[-1]
         found = np.searchsorted(below, points, side="right")
-        chosen[groups] = np.minimum(found, np.flatnonzero(columns[:, composition])[-1])
-    return _batch(layout, columns, chosen, rng=rng, stratified=False, compositions=compositions)
+        chosen[groups] = np.minimum(found, np.searchsorted(below, below[-1]))
+    return draw_groups(
+        layout, columns, chosen, rng=rng, stratified=False, compositions=compositions
+    )
 
 
-def _batch(
+def draw_groups(
     layout: Layout,
     columns: npt.NDArray[np.float64],
     chosen: Ints,

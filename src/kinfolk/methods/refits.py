@@ -1,0 +1,150 @@
+"""Replicates: what would have been learnt, had a model been the truth.
+
+All that was bought is made up again: what the model says, with noise of the same size. What is then
+fitted to it differs from the model as the model differs from the data, as far as noise and fitting
+go. Nothing is needed for it but what is released.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kinfolk.data.shapes import SHARES, Shapes
+from kinfolk.methods.allocate import comes_ahead
+from kinfolk.methods.mixture_fit import BATCHES, TOGETHER, Measured, MixtureFit, Table
+from kinfolk.methods.number_shapes import expected_counts, fit_shapes
+from kinfolk.models.hpd import HPD
+from kinfolk.models.layout import Layout
+from kinfolk.models.mixture.grains import Grains
+from kinfolk.privacy.curator import Measurement
+from kinfolk.privacy.view import PublicView
+from kinfolk.queries.impossible import impossible_queries
+
+REPLICATES = "replicates"
+"""Under this name a release keeps models fitted again to made-up noise, (replicates, rows, K),"""
+REPLICATE_SHARES = "replicate_shares"
+"""how numbers lie inside their bins in each, (replicates, cells),"""
+REPLICATE_GROUPS = "replicate_groups"
+"""how many groups there would have been taken to be, (replicates,),"""
+PASSES = "passes"
+"""and how many passes a fit has made, (1,), so that more of them can be made."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Replicate:
+    """A model fitted to made-up noise."""
+
+    probabilities: Table
+    """(rows, K) the mixture."""
+    shares: npt.NDArray[np.float64] | None
+    """(cells,) how its numbers lie inside their bins, where that was bought."""
+    groups: int
+    """How many groups there would have been taken to be."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Refits:
+    """What it takes to make replicates of a model; all of it is released."""
+
+    view: PublicView
+    """What could be bought; it knows the number of groups."""
+    groups_sigma: float
+    """The noise of the number of groups; 0 where it is public."""
+    batches: Sequence[Measured]
+    """Of the marginals that were bought, their noise; the values do not matter."""
+    passes: int
+    """How many passes a fit makes."""
+    components: int
+    """How many components it has."""
+    fine: tuple[int, ...] = ()
+    """The marginals of numbers that were counted finely, by position in the workload, ..."""
+    fine_sigma: float = 0.0
+    """... and their noise."""
+
+    @property
+    def groups(self) -> int:
+        """How many groups there are taken to be."""
+        return self.view.groups or 1
+
+    def noisy_groups(self, rng: np.random.Generator) -> int:
+        """How many groups there might have been taken to be, with other noise."""
+        noise = self.groups_sigma * rng.standard_normal()
+        return self.view.settled_groups(round(self.groups + noise))
+
+    def make(self, model: HPD, shapes: Shapes | None, *, rng: np.random.Generator) -> Replicate:
+        """Make up what was bought, and learn from it."""
+        groups = self.noisy_groups(rng)
+        # Counts are divided by the number of groups, whose noise is that of all rates.
+        scale = self.groups / groups
+        again = [
+            batch.parametric_bootstrap(model.probabilities, rng, scale=scale)
+            for batch in self.batches
+        ]
+        fit = MixtureFit.random(model.layout, again, components=self.components, rng=rng)
+        fit.run(self.passes, rng=rng)
+        shares = None
+        if shapes is not None and self.fine:
+            counts = expected_counts(model, shapes, self.view, self.fine, self.groups)
+            noise = self.fine_sigma * rng.standard_normal(len(counts))
+            made_up = Measurement(
+                marginals=self.fine,
+                values=np.rint(counts + noise).astype(np.int64),
+                sigma=self.fine_sigma,
+            )
+            fitted = HPD(layout=model.layout, probabilities=fit.probabilities)
+            shares = fit_shapes(fitted, self.view, made_up, groups).to_arrays()[SHARES]
+        return Replicate(probabilities=fit.probabilities, shares=shares, groups=groups)
+
+
+def arrays_of(replicates: Sequence[Replicate]) -> Mapping[str, npt.NDArray[Any]]:
+    """What a release keeps of replicates."""
+    if not replicates:
+        return {}
+    shares = [one.shares for one in replicates if one.shares is not None]
+    return {
+        REPLICATES: np.stack([one.probabilities for one in replicates]),
+        REPLICATE_GROUPS: np.array([one.groups for one in replicates], np.int64),
+        **({REPLICATE_SHARES: np.stack(shares)} if shares else {}),
+    }
+
+
+def deal_batches(
+    layout: Layout,
+    view: PublicView,
+    found: Mapping[int, npt.NDArray[np.float64]],
+    rng: np.random.Generator,
+) -> list[Measured]:
+    """Marginals in random batches, each with its share of every level.
+
+    found: for each marginal the noisy rates and precisions of its cells, (2, cells).
+    """
+    workload = view.workload
+    grains = Grains(layout, workload, view.weights)
+    levels = {at: workload.marginals[at].level for at in found}
+    dealt = [
+        at
+        for level in dict.fromkeys(levels.values())
+        for at in rng.permutation([one for one, own in levels.items() if own == level])
+    ]
+    batches = []
+    parts = min(BATCHES, max(1, len(dealt) // TOGETHER))
+    for first in range(parts):
+        own = sorted(int(at) for at in dealt[first::parts])
+        rates, precision = np.concatenate([found[at] for at in own], axis=1)
+        asked = [workload.marginals[at] for at in own]
+        ahead = [comes_ahead(workload.schema, marginal) for marginal in asked]
+        batches.append(
+            Measured(
+                prepared=grains.prepare(own),
+                rates=rates,
+                precision=precision,
+                impossible=impossible_queries(workload, own),
+                ahead=np.repeat(ahead, [marginal.cells for marginal in asked]),
+            )
+        )
+    return batches
