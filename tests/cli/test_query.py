@@ -27,8 +27,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def test_for_people(model: str, capsys: pytest.CaptureFixture[str]) -> None:
     answers = load(model).answer("homes: veh = 1, sex = f")
-    assert run(["query", model, "homes: veh = 1, sex = f", "people with sex = m"]) == 0
-    first, second, last = capsys.readouterr().out.split("\n\n")
+    assert run(["query", model, "homes: veh = 1, sex = f"]) == 0
+    first, last = capsys.readouterr().out.split("\n\n")
     share, (low, high) = answers.shares[0], (end[0] for end in answers.interval())
     assert answers.errors is not None
     assert first.splitlines() == [
@@ -37,10 +37,32 @@ def test_for_people(model: str, capsys: pytest.CaptureFixture[str]) -> None:
         f"  standard error  {answers.errors[0]:.5f}",
         f"  90% interval    {low:.5f} to {high:.5f}",
     ]
-    assert re.search(r"which is about [\d,]+ of about [\d,]+ people\n", second)
     assert last.startswith("From the model alone (marginals; epsilon = 1 and delta = 1e-06 for one")
     assert "no data was touched" in last
     assert "NOT PRIVATE" in last
+    assert run(["query", model, "people with sex = m"]) == 0
+    assert re.search(r"which is about [\d,]+ of about [\d,]+ people\n", capsys.readouterr().out)
+
+
+def test_several_questions_are_a_table(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = ["homes: veh = 1", "people with sex = m"]
+    assert run(["query", model, *texts, "people: sex by veh"]) == 0
+    first, second, _ = capsys.readouterr().out.split("\n\n")
+    title, headings, *_ = first.splitlines()
+    assert title.strip() == "Answers"
+    assert headings.split("  ")[0] == "question"
+    # Long words are folded, numbers are not.
+    assert all(f"{share:.5f}" in first for share in load(model).answer(texts).shares)
+    title, headings, *rows = second.splitlines()
+    assert title.strip() == "people: sex by veh"
+    assert headings.split()[:3] == ["veh", "sex", "share"]
+    found = load(model).answer("people: sex by veh")
+    assert [row.split()[:3] for row in rows] == [
+        [one.cell["veh"], one.cell["sex"], f"{share:.5f}"]
+        for one, share in zip(found.asked, found.shares, strict=True)
+    ]
+    # Two shares in each cell make up the whole.
+    assert found.shares.reshape(3, 2).sum(axis=1) == pytest.approx(1)
 
 
 def test_counts(model: str, capsys: pytest.CaptureFixture[str]) -> None:

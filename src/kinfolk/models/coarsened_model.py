@@ -21,15 +21,15 @@ from kinfolk.models.mixture.prepared import Prepared
 from kinfolk.models.universe_kernel import LEVELS, contributions
 from kinfolk.queries.questions import Conditions, Question
 from kinfolk.queries.workload import Marginal, Workload
-from kinfolk.schema import Categorical, Level, Schema, WorkloadSpec
+from kinfolk.schema import Categorical, Schema, WorkloadSpec
 
 Floats = npt.NDArray[np.float64]
 
 CROSSED = 4
 """Questions are answered together if all combinations of what they ask are at most so many times
 as many as they are."""
-MOST_TOGETHER = 512
-"""Categories that a small model has of groups, of people or of relatives, at most."""
+TOGETHER = 512
+"""Questions that are answered together, at most."""
 
 
 class CoarsenedModel:
@@ -45,20 +45,24 @@ class CoarsenedModel:
 
     def __init__(self, layout: Layout, questions: Sequence[Question]) -> None:
         self._layout, self._number = layout, len(questions)
-        families: dict[tuple[Level, str | None], list[int]] = {}
-        for at, question in enumerate(questions):
-            families.setdefault((question.level, question.relation), []).append(at)
+        families: dict[tuple[object, ...], list[int]] = {}
+        for at, one in enumerate(questions):
+            named = map(frozenset, (one.group, one.individual, one.relative))
+            families.setdefault((one.level, one.relation, *named), []).append(at)
         self._blocks: list[_Block] = []
-        for places in families.values():
-            whole = _Block.of(layout, questions, places)
-            if whole is not None:
-                self._blocks.append(whole)
-                continue
-            shared: dict[tuple[int, int, int], tuple[Layout, Prepared]] = {}
-            for at in places:
-                alone = _Block.of(layout, questions, [at], shared)
-                assert alone is not None  # noqa: S101  (one question is one combination)
-                self._blocks.append(alone)
+        for family in families.values():
+            for start in range(0, len(family), TOGETHER):
+                self._add(questions, family[start : start + TOGETHER])
+
+    def _add(self, questions: Sequence[Question], places: list[int]) -> None:
+        """Some questions together, or each on its own."""
+        whole = _Block.of(self._layout, questions, places)
+        if whole is not None:
+            self._blocks.append(whole)
+            return
+        middle = len(places) // 2
+        self._add(questions, places[:middle])
+        self._add(questions, places[middle:])
 
     def answer(self, probabilities: npt.NDArray[np.floating]) -> Floats:
         """The shares, (questions,), by a model with these probabilities, (rows, K)."""
@@ -93,7 +97,6 @@ class _Block:
         layout: Layout,
         questions: Sequence[Question],
         places: list[int],
-        shared: dict[tuple[int, int, int], tuple[Layout, Prepared]] | None = None,
     ) -> _Block | None:
         """The block of some questions, unless it would have to answer many more."""
         size = len(layout.schema.group_attributes)
@@ -105,27 +108,20 @@ class _Block:
             parts = group.place(own), individual.place(one.individual), relative.place(one.relative)
             asked.append((*parts, one.group.get(size)))
         shape = len(group.found), len(individual.found), len(relative.found)
-        if max(shape) > MOST_TOGETHER or np.prod(shape) > CROSSED * len(places):
+        if np.prod(shape) > CROSSED * len(places):
             return None
         first = questions[places[0]]
         marginal = _marginal(layout.schema, first, shape)
-        if shared is None or shape not in shared:
-            narrow = Layout(schema=_narrow(layout.schema, shape), scheme=layout.scheme)
-            workload = Workload(schema=narrow.schema, marginals=(marginal,))
-            made = narrow, Prepared.of(narrow, workload)
-            if shared is not None:
-                shared[shape] = made
-        else:
-            made = shared[shape]
+        narrow, prepared = _prepared(layout, marginal, shape)
         return cls(
             places=places,
             group=group.found,
             individual=individual.found,
             relative=relative.found,
             asked=asked,
-            narrow=made[0],
+            narrow=narrow,
             marginal=marginal,
-            prepared=made[1],
+            prepared=prepared,
         )
 
     def shares(self, layout: Layout, table: Floats) -> Floats:
@@ -178,6 +174,15 @@ class _Different:
             self._places[key] = len(self.found)
             self.found.append(conditions)
         return self._places[key]
+
+
+def _prepared(
+    layout: Layout, marginal: Marginal, shape: tuple[int, int, int]
+) -> tuple[Layout, Prepared]:
+    """The layout of a small model, and all its cells."""
+    narrow = Layout(schema=_narrow(layout.schema, shape), scheme=layout.scheme)
+    workload = Workload(schema=narrow.schema, marginals=(marginal,))
+    return narrow, Prepared.of(narrow, workload)
 
 
 def _marginal(schema: Schema, question: Question, shape: tuple[int, int, int]) -> Marginal:
