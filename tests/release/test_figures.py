@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from kinfolk.data.shape import Shape
@@ -14,8 +16,12 @@ from kinfolk.data.shapes import Shapes
 from kinfolk.errors import KinfolkError
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
+from kinfolk.queries.question_parser import parse
+from kinfolk.queries.workload import Workload
 from kinfolk.release.release import Release
-from kinfolk.schema import Schema
+from kinfolk.release.replicate_shapes import fine_counts, replicate_shapes
+from kinfolk.release.synthesizer import Synthesizer
+from kinfolk.schema import Level, Schema
 from models.test_hpd import all_groups
 
 TOWN = Schema.from_text("""
@@ -199,3 +205,195 @@ def test_a_figure_is_that_of_all_who_can_be_drawn(text: str, weighted: bool) -> 
     if weighted:
         assert town().answer(f"weighted {text}").values.tolist() == [found]
         assert found != pytest.approx(CASES[text](False), rel=1e-6) or "median" in text
+
+
+def test_a_table_has_the_figures_of_its_cells() -> None:
+    release = town()
+    found = release.answer("mean wage by region, sex")
+    assert [one.cell for one in found.asked] == [
+        {"region": region, "sex": sex} for region in ("n", "s") for sex in ("m", "f")
+    ]
+    alone = [f"mean wage where region = {r}, sex = {s}" for r in ("n", "s") for s in ("m", "f")]
+    assert found.values == pytest.approx(release.answer(alone).values)
+    # Cells weighed by how many are in them make up the whole.
+    assert found.values @ found.totals / found.totals.sum() == pytest.approx(
+        release.answer("mean wage").values[0]
+    )
+    sums = release.answer("sum of wage by region, sex").values
+    assert sums == pytest.approx(found.values * found.totals)
+
+
+def test_shares_among_some() -> None:
+    release = town()
+    shares = release.answer("share of people with sex = f by region").shares
+    joint = release.answer(["people: region = n, sex = f", "people: region = s, sex = f"]).shares
+    whole = release.answer("people: region").shares
+    assert shares == pytest.approx(joint / whole)
+    # Without anything before `by`, the cells themselves are asked for.
+    cells = release.answer("share of people by region where sex = f").shares
+    assert cells == pytest.approx(joint / joint.sum())
+
+
+def test_errors_come_from_replicates_and_from_chance() -> None:
+    release = town(replicates=4)
+    found = release.answer("mean wage where sex = f")
+    assert isinstance(release.model, HPD)
+    again = [
+        replace(
+            release, model=replace(release.model, probabilities=table), extra=town().extra
+        ).answer("mean wage where sex = f")
+        for table in release.extra["replicates"]
+    ]
+    noise = np.mean([(one.values - found.values) ** 2 for one in again])
+    people = rows(lambda p: p.wage, lambda p: p.sex == 1, weighted=False)
+    centre, total = mean(people), GROUPS * people[:, 1].sum()
+    assert found.totals[0] == pytest.approx(total)
+    half = 0.25 * mean(np.column_stack([(people[:, 0] - centre) ** 2, people[:, 1]])) / total**2
+    inside = 0.0
+    assert release.shapes is not None
+    for code, numbers in values(release.shapes.individual["wage"]).items():
+        middle = sum(x * p for x, p in numbers)
+        spread = sum((x - middle) ** 2 * p for x, p in numbers)
+        if code < 2:
+            bounds = ("wage = 1..2", "wage = 3..6")[code]
+            many = release.answer(f"people: sex = f, {bounds}")
+            inside += many.shares[0] * many.totals[0] * spread / total**2
+    assert found.errors is not None
+    assert found.errors[0] ** 2 == pytest.approx(noise + half + inside)
+    low, high = found.interval(0.999999)
+    # No interval leaves the range of the numbers.
+    assert (low[0], high[0]) == (0.0, 6.0)
+
+
+def test_the_error_of_a_median_is_that_of_the_share_below_it() -> None:
+    release = town(replicates=4)
+    found = release.answer(["median rent", "median wage"])
+    assert found.errors is not None
+    # At least half of the last digit that is written.
+    assert found.errors[0] >= 0.05
+    assert found.errors[1] >= 0.5
+    assert np.isfinite(found.errors).all()
+
+
+def test_nobody_is_there() -> None:
+    release = town(replicates=2)
+    assert isinstance(release.model, HPD)
+    layout = release.model.layout
+    first = layout.group_start
+
+    def without(table: np.ndarray) -> np.ndarray:
+        table = table.copy()
+        table[first], table[first + 1] = 0.0, 1.0
+        return table
+
+    model = replace(release.model, probabilities=without(release.model.probabilities))
+    tables = np.stack([without(table) for table in release.extra["replicates"]])
+    empty = replace(release, model=model, extra={**release.extra, "replicates": tables})
+    found = empty.answer(["mean wage by region", "median wage by region"])
+    assert np.isnan(found.values).tolist() == [True, False, True, False]
+    assert [row["value"] is None for row in found.rows()] == [True, False, True, False]
+    assert found.errors is not None
+    assert np.isnan(found.errors).tolist() == [True, False, True, False]
+
+
+def test_questions_and_figures_keep_their_order() -> None:
+    release = town(replicates=2)
+    texts = ["mean wage", "people: sex = f", "median wage", "homes: region = n"]
+    found = release.answer(texts)
+    alone = [release.answer(text) for text in texts]
+    assert found.values.tolist() == [one.values[0] for one in alone]
+    assert found.errors is not None
+    assert found.errors.tolist() == [one.errors[0] for one in alone if one.errors is not None]
+    assert repr(found) == "Answers(4 answers, with standard errors)"
+    with pytest.raises(KinfolkError, match="not all of these are shares"):
+        _ = found.shares
+
+
+def test_as_a_data_frame() -> None:
+    found = town(replicates=2).answer(["mean wage by sex", "people: sex = f"])
+    frame = found.to_pandas(0.95)
+    assert frame["sex"].isna().tolist() == [False, False, True]
+    assert frame["sex"].tolist()[:2] == ["m", "f"]
+    assert frame["statistic"].tolist() == ["mean", "mean", "share"]
+    assert frame["value"].tolist() == found.values.tolist()
+    assert frame["high"].tolist() == found.interval(0.95)[1].tolist()
+    assert frame["of"].tolist() == ["people"] * 3
+
+
+def test_only_questions_can_be_weighted() -> None:
+    with pytest.raises(KinfolkError, match="workload is answered without weights"):
+        town().answer(Workload.of(TOWN), weighted=True)
+    with pytest.raises(KinfolkError, match="weight is the weight itself"):
+        town().answer("mean weight", weighted=True)
+    plain = replace(TOWN, group=replace(TOWN.group, weight=None))  # type: ignore[type-var]
+    with pytest.raises(KinfolkError, match="names no survey weight"):
+        parse(plain, "weighted mean wage")
+
+
+def test_shapes_are_fitted_again_to_noise_like_theirs() -> None:
+    """What a release says of its shapes varies as much as refits to made-up counts do."""
+    release = fitted()
+    tables = release.extra["replicates"]
+    counted = fine_counts(release)
+    assert counted is not None
+    assert {name for name, _ in counted.numbers} == {"rent", "wage", "weight"}
+    (first, second) = replicate_shapes(release, tables, {(Level.INDIVIDUAL, "wage")})
+    assert list(first.individual) == ["wage"]
+    assert first.group == {}
+    assert (first.individual["wage"].shares != second.individual["wage"].shares).any()
+    again = replicate_shapes(release, tables, {(Level.INDIVIDUAL, "wage")})
+    assert (again[0].individual["wage"].shares == first.individual["wage"].shares).all()
+    # Without noise, the shapes are those of the release.
+    quiet = replace(counted, sigma=0.0)
+    model, shapes = release.model, release.shapes
+    assert isinstance(model, HPD)
+    assert shapes is not None
+    found = quiet.shapes(model, quiet.expected(model, shapes))
+    expected = shapes.individual["wage"].shares
+    assert found.individual["wage"].shares == pytest.approx(expected, abs=0.02)
+
+
+def test_other_methods_answer_without_errors() -> None:
+    told = {"method": "hpd-fixed", "rounds": 3, "components": 5, "max_iterations": 2}
+    release = fitted(**told)
+    found = release.answer(["mean wage by sex", "median rent"])
+    assert found.errors is None
+    # Without shapes, numbers lie evenly in their bins.
+    assert release.shapes is None
+    assert np.isfinite(found.values).all()
+
+
+def fitted(**told: Any) -> Release:
+    """A quick fit to a made-up town."""
+    rng = np.random.default_rng(5)
+    number = 300
+    sizes = rng.integers(1, 3, number)
+    owners = np.repeat(np.arange(number), sizes)
+    first = np.concatenate([[True], owners[1:] != owners[:-1]])
+    tables = {
+        "homes": pa.table(
+            {
+                "home": np.arange(number),
+                "region": np.array(["n", "s"])[rng.integers(2, size=number)],
+                "weight": rng.integers(1, 5, number),
+                "rent": rng.uniform(0, 10, number).round(1),
+            }
+        ),
+        "people": pa.table(
+            {
+                "home": owners,
+                "who": np.where(first, "h", "s"),
+                "sex": np.array(["m", "f"])[rng.integers(2, size=len(owners))],
+                "wage": rng.integers(0, 7, len(owners)),
+            }
+        ),
+    }
+    settings = {
+        "method": "marginals",
+        "components": 6,
+        "parts": 1,
+        "replicates": 2,
+        "max_passes": 3,
+    }
+    maker = Synthesizer(TOWN, unit="home", epsilon=1.0, delta=1e-6, seed=1, **(told or settings))
+    return maker.fit(tables).release
