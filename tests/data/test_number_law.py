@@ -109,3 +109,20 @@ def test_listed_values_are_numbers_too() -> None:
     ]
     assert law.below(likely, 2.5) == pytest.approx(0.8)
     assert law.range == (1, 3)
+
+
+def test_neighbouring_bins_tell_how_numbers_lie_inside() -> None:
+    """Some whose numbers are exponentially more frequent upwards than usual."""
+    law = NumberLaw.of(Numeric(bins=[0, 2, 4, 6, 8, 10], special=[-1]))
+    usual = np.full(5, 0.2)
+    assert law.tilted(usual, 3 * usual, least=0.0).shares == pytest.approx(law.shares)
+    edges = np.arange(0, 12, 2.0)
+    likely = np.diff(np.exp(0.3 * edges))
+    exact = np.diff((edges - 1 / 0.3) * np.exp(0.3 * edges)) / likely
+    tilted = law.tilted(likely, usual, least=0.0)
+    assert np.abs(law.means - exact).min() > 0.09
+    assert tilted.means == pytest.approx(exact, abs=0.003)
+    # What is as good as none tells nothing, and a single bin has no neighbours.
+    assert law.tilted(likely, usual, least=1e9).shares == pytest.approx(law.shares)
+    alone = NumberLaw.of(Numeric(bins=[0, 2], special=[1]))
+    assert alone.tilted(np.array([0.5, 0.5]), np.array([0.9, 0.1]), least=0.0) is alone

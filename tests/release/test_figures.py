@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from kinfolk.data.number_law import NumberLaw
 from kinfolk.data.shape import Shape
 from kinfolk.data.shapes import Shapes
 from kinfolk.errors import KinfolkError
@@ -240,8 +241,15 @@ def test_errors_come_from_replicates_and_from_chance() -> None:
             bounds = ("wage = 1..2", "wage = 3..6")[code]
             many = release.answer(f"people: sex = f, {bounds}")
             inside += many.shares[0] * many.totals[0] * spread / total**2
+    law = NumberLaw.of(TOWN.individual_attributes["wage"], release.shapes.individual["wage"])
+    bins = ["wage = 1..2", "wage = 3..6", "wage = 0"]
+    likely = release.answer([f"people: sex = f, {one}" for one in bins]).shares
+    usual = release.answer([f"people: {one}" for one in bins]).shares
+    tilted = law.tilted(likely, usual, least=0.5 / total)
+    tilt = likely @ (tilted.means - law.means) / likely.sum()
+    assert abs(tilt) > 0.01
     assert found.errors is not None
-    assert found.errors[0] ** 2 == pytest.approx(noise + half + inside)
+    assert found.errors[0] ** 2 == pytest.approx(noise + half + inside + tilt**2)
     low, high = found.interval(0.999999)
     # No interval leaves the range of the numbers.
     assert (low[0], high[0]) == (0.0, 6.0)
@@ -370,7 +378,11 @@ TRUTHS: dict[str, Callable[[pd.DataFrame], Any]] = {
 
 @pytest.mark.slow
 def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
-    """Everything is seeded: what is seen once is seen always."""
+    """Seen: 91% of 88 answers; 92% in four other runs that were looked at once, afterwards.
+
+    The bins are coarse on purpose, so that much depends on what is inside them. Everything is
+    seeded.
+    """
     held = []
     for seed in range(4):
         tables = people_of_town(2000, seed=seed)

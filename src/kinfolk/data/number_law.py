@@ -7,7 +7,7 @@ spread or a quantile takes only how likely every category is.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -23,6 +23,8 @@ Ints = npt.NDArray[np.int64]
 
 ROUNDING = 1e-9
 """What sums of shares may be off by."""
+STEEPEST = 4.0
+"""The logarithm of a ratio changes by no more than this from one end of a bin to the other."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -39,6 +41,8 @@ class NumberLaw:
 
     codes: Ints
     """(numbers,) the categories that are numbers: no blanks, no special values outside the bins."""
+    bins: int
+    """How many of these are bins; the others are single values."""
     places: int | None
     """To how many decimals they are written; None: any number."""
     piece_codes: Ints
@@ -56,13 +60,15 @@ class NumberLaw:
         if isinstance(attribute, Categorical):
             found = [(code, 1.0, float(value), float(value)) for code, value in _listed(attribute)]
             places: int | None = 0 if all(one[2].is_integer() for one in found) else None
+            bins = 0
         else:
             found = list(_pieces(Shape.even(attribute) if shape is None else shape))
-            places = attribute.places
+            places, bins = attribute.places, len(attribute.bins) - 1
         found.sort(key=lambda piece: piece[2:])
         codes = sorted({piece[0] for piece in found})
         return cls(
             codes=np.array(codes, np.int64),
+            bins=bins,
             places=places,
             piece_codes=np.array([codes.index(piece[0]) for piece in found], np.int64),
             shares=np.array([piece[1] for piece in found]),
@@ -121,6 +127,31 @@ class NumberLaw:
         """
         inside = self._per_code(self._reached(number))
         return float(likely @ (inside * (1 - inside)) / likely.sum())
+
+    def tilted(self, likely: Floats, usual: Floats, *, least: float) -> NumberLaw:
+        """How numbers might lie inside their bins among some whose bins are not the usual ones.
+
+        likely, usual: (numbers,) how likely the categories are among them, and on the whole, with
+        any positive totals; least: a share that is as good as none. Where a bin is rarer than usual
+        and the next one is not, the numbers in it should be nearer to the next one: the change of
+        the (logarithm of the) ratio from bin to bin goes on inside them.
+        """
+        if self.bins < 2:
+            return self
+        whole = np.maximum(usual[: self.bins] / usual[: self.bins].sum(), ROUNDING)
+        own = likely[: self.bins] / max(likely[: self.bins].sum(), ROUNDING)
+        ratio = np.log((own + least) / (whole + least))
+        slopes = np.gradient(ratio, np.cumsum(whole) - whole / 2) * whole
+        inside = np.zeros(len(self.codes))
+        inside[: self.bins] = np.clip(slopes, -STEEPEST, STEEPEST)
+        # The share of the category up to the middle of a piece, less one half.
+        ends = np.cumsum(self.shares[order := np.argsort(self.piece_codes, kind="stable")])
+        middles = np.empty(len(ends))
+        middles[order] = ends - self.shares[order] / 2
+        away = middles - self.piece_codes - 0.5
+        shares = self.shares * np.exp(inside[self.piece_codes] * away)
+        totals = np.bincount(self.piece_codes, weights=shares)
+        return replace(self, shares=shares / totals[self.piece_codes])
 
     def quantile(self, likely: Floats, share: float) -> float:
         """The least number that at least such a share does not exceed."""

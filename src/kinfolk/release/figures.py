@@ -85,9 +85,9 @@ def answer_figures(
             views(table, {**laws, **_laws(schema, numbers, shapes)})
             for table, shapes in zip(tables, replicate_shapes(release, tables, named), strict=True)
         ]
-        noise = _noise_of_groups(release)
+        noise, usual = _noise_of_groups(release), _usual(release, numbers)
         each = zip(main, zip(*others, strict=True), strict=True)
-        errors = np.array([one.error(again, groups_noise=noise) for one, again in each])
+        errors = np.array([one.error(again, usual, groups_noise=noise) for one, again in each])
     ends = np.array([one.ends for one in main]).reshape(-1, 2)
     return FigureAnswers(
         values=np.array([one.value for one in main]),
@@ -101,6 +101,8 @@ def answer_figures(
 class _Number:
     """A number of those asked about: how likely its categories are, and how it lies in them."""
 
+    position: int | None
+    """Of the attribute; None for a share."""
     law: NumberLaw
     shares: Floats
     """(numbers, weights) the categories of the number and of the weight, of groups or of people."""
@@ -138,6 +140,14 @@ class _Number:
         away = (self.law.means - less) ** 2
         numbers = self.law.variances @ self.shares @ (self.worth**2 + self.spread)
         return float(numbers + away @ self.shares @ self.spread)
+
+    def tilted(self, usual: Mapping[int, Floats], everybody: float) -> _Number:
+        """The same if numbers lie inside bins as neighbouring bins suggest: see `NumberLaw`."""
+        if self.position is None:
+            return self
+        total = float(self.shares.sum()) * everybody
+        law = self.law.tilted(self.likely, usual[self.position], least=0.5 / max(total, 0.5))
+        return replace(self, law=law)
 
     def deviation(self, mean: float) -> float:
         """The standard deviation of the numbers."""
@@ -184,13 +194,18 @@ class _View:
             return 0.0 if below >= 0 else -math.inf, math.inf
         return low, high
 
-    def error(self, others: Sequence[_View], *, groups_noise: float) -> float:
-        """The standard error, by what replicates see and by chance inside bins."""
+    def error(
+        self, others: Sequence[_View], usual: Mapping[int, Floats], *, groups_noise: float
+    ) -> float:
+        """The standard error, by what replicates see, and by what may be inside bins.
+
+        usual: by attribute, (numbers,) how likely its categories are on the whole.
+        """
         value, total, kind = self.value, self.total, self.figure.kind
         if math.isnan(value):
             return math.nan
         if kind is Kind.QUANTILE:
-            return self._error_of_quantile(value, others)
+            return self._error_of_quantile(value, others, usual)
         first = self.numbers[0]
         if kind is Kind.SUM:
             chance = first.chance() * self.everybody + (value * groups_noise) ** 2
@@ -204,9 +219,17 @@ class _View:
             chance = first.chance(value) / (self.everybody * first.mass**2)
             # There are whole groups and people only: half of one might be more or less.
             half = 0.5 * (1.0 if kind is Kind.SHARE else first.deviation(value)) / total
-        return math.sqrt(_mean_square([one.value - value for one in others]) + chance + half**2)
+        tilt = self._tilted(usual).value - value
+        noise = _mean_square([one.value - value for one in others])
+        return math.sqrt(noise + tilt**2 + chance + half**2)
 
-    def _error_of_quantile(self, value: float, others: Sequence[_View]) -> float:
+    def _tilted(self, usual: Mapping[int, Floats]) -> _View:
+        numbers = tuple(one.tilted(usual, self.everybody) for one in self.numbers)
+        return replace(self, numbers=numbers)
+
+    def _error_of_quantile(
+        self, value: float, others: Sequence[_View], usual: Mapping[int, Floats]
+    ) -> float:
         """Half the distance of the quantiles that lie a standard error of the share apart.
 
         How far off the share up to this very number is, tells how far off the number is; one more
@@ -219,8 +242,10 @@ class _View:
             for one in others
             if one.numbers[0].mass > 0
         ]
+        tilted = self._tilted(usual).numbers[0]
+        tilt = tilted.law.below(tilted.likely, value) - below
         chance = first.law.chance(first.likely, value) / (self.everybody * first.effective)
-        error = math.sqrt(_mean_square(off) + chance + (0.5 / self.total) ** 2)
+        error = math.sqrt(_mean_square(off) + tilt**2 + chance + (0.5 / self.total) ** 2)
         low, high = (first.law.quantile(first.likely, share + sign * error) for sign in (-1.0, 1.0))
         unit = 0.0 if first.law.places is None else 10.0**-first.law.places
         return math.hypot((high - low) / 2, unit / 2)
@@ -280,11 +305,15 @@ class _Plan:
             shares = np.zeros((len(law.codes), len(worth)))
             found = parts[f"number {number}"].reshape(len(own), len(worth))
             shares[np.searchsorted(law.codes, own)] = found
-            numbers.append(_Number(law=law, shares=shares, worth=worth, spread=spread))
+            numbers.append(
+                _Number(position=position, law=law, shares=shares, worth=worth, spread=spread)
+            )
         if self.figure.counted is not None:
             others = np.maximum(parts["of"] - parts["counted"], 0.0)
             shares = np.stack([parts["counted"], others])
-            numbers.append(_Number(law=COUNTED, shares=shares, worth=worth, spread=spread))
+            numbers.append(
+                _Number(position=None, law=COUNTED, shares=shares, worth=worth, spread=spread)
+            )
         if "sizes" in parts:
             size = float(parts["sizes"] @ np.array(schema.sizes))
         everybody = groups if self.figure.level == Level.GROUP else groups * size
@@ -317,6 +346,17 @@ def _laws(schema: Schema, positions: Collection[int], shapes: Shapes) -> Laws:
         shape = (shapes.group if level == Level.GROUP else shapes.individual).get(name)
         if shape is not None or isinstance(attribute, Categorical):
             found[position] = NumberLaw.of(attribute, shape)
+    return found
+
+
+def _usual(release: Release, positions: Collection[int]) -> dict[int, Floats]:
+    """By attribute, how likely the categories of its numbers are: of groups, or of people."""
+    schema, model, found = release.schema, release.model, {}
+    for position in positions:
+        level, _ = _level_and_name(schema, position)
+        whole = Question(schema=schema, level=level)
+        asked = tuple(_said(whole, position, (code,)) for code in _codes(whole, position))
+        found[position] = model.evaluator(asked)(model.probabilities)
     return found
 
 
