@@ -21,7 +21,12 @@ from kinfolk.models.layout import Layout
 from kinfolk.queries.question_parser import parse
 from kinfolk.queries.workload import Workload
 from kinfolk.release.release import Release
-from kinfolk.release.replicate_shapes import fine_counts, replicate_shapes
+from kinfolk.release.replicate_shapes import (
+    counted_finely,
+    expected_counts,
+    finely,
+    replicate_shapes,
+)
 from kinfolk.release.synthesizer import Synthesizer
 from kinfolk.schema import Level
 from models.test_hpd import all_groups
@@ -321,26 +326,42 @@ def test_only_questions_can_be_weighted() -> None:
 
 
 def test_shapes_are_fitted_again_to_noise_like_theirs() -> None:
-    """What a release says of its shapes varies as much as refits to made-up counts do."""
     release = fitted()
-    tables = release.extra["replicates"]
-    counted = fine_counts(release)
-    assert counted is not None
-    assert {name for name, _ in counted.numbers} == {"rent", "wage", "weight"}
-    (first, second) = replicate_shapes(release, tables, {(Level.INDIVIDUAL, "wage")})
-    assert list(first.individual) == ["wage"]
-    assert first.group == {}
+    tables, wage = release.extra["replicates"], {(Level.INDIVIDUAL, "wage")}
+    first, second = replicate_shapes(release, tables, wage)
+    assert (list(first.individual), first.group) == (["wage"], {})
     assert (first.individual["wage"].shares != second.individual["wage"].shares).any()
-    again = replicate_shapes(release, tables, {(Level.INDIVIDUAL, "wage")})
-    assert (again[0].individual["wage"].shares == first.individual["wage"].shares).all()
-    # Without noise, the shapes are those of the release.
-    quiet = replace(counted, sigma=0.0)
+    again, _ = replicate_shapes(release, tables, wage)
+    assert (again.individual["wage"].shares == first.individual["wage"].shares).all()
+    # A number that is not counted finely has no shape to be sure of.
+    (nothing, _) = replicate_shapes(release, tables, {(Level.GROUP, "region")})
+    assert (nothing.group, nothing.individual) == ({}, {})
+
+
+def test_made_up_counts_are_those_of_the_model_and_its_shapes() -> None:
+    release = fitted()
     model, shapes = release.model, release.shapes
     assert isinstance(model, HPD)
     assert shapes is not None
-    found = quiet.shapes(model, quiet.expected(model, shapes))
-    expected = shapes.individual["wage"].shares
-    assert found.individual["wage"].shares == pytest.approx(expected, abs=0.02)
+    spend = finely(release.certificate)
+    assert spend is not None
+    wage = {(Level.INDIVIDUAL, "wage")}
+    view = counted_finely(release.certificate, spend, release.schema, wage)
+    (marginal,) = view.workload.marginals
+    found = expected_counts(model, shapes, view, release.groups)
+    data, chances = all_groups(model)
+    counts = np.zeros(marginal.cells)
+    shape = shapes.individual["wage"]
+    bins = len(shape.attribute.bins) - 1
+    for g, chance in enumerate(chances):
+        members = data.individual[data.offsets[g] : data.offsets[g + 1], 1]
+        for code in members.tolist():
+            worth = chance * view.weights[0, len(members)] * release.groups
+            if code < bins:
+                counts[: len(shape.bins)] += worth * np.where(shape.bins == code, shape.shares, 0)
+            else:
+                counts[len(shape.bins) + code - bins] += worth
+    assert found == pytest.approx(counts, rel=1e-4)
 
 
 def test_other_methods_answer_without_errors() -> None:
