@@ -71,8 +71,8 @@ def parse(schema: Schema, text: str) -> tuple[Question | Figure, ...]:
 aged 35 to 54
     Share of people who are aged 0 to 17 and have a parent who has esr = unemployed or not in the \
 labor force
-    Mean age of people who are male and have esr = unemployed
-    Mean age of people who are female and have esr = unemployed
+    Mean age of people who are male and unemployed
+    Mean age of people who are female and unemployed
     """
     try:
         return _Line(schema, text).asked()
