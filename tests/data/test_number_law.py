@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kinfolk.data.number_law import NumberLaw
 from kinfolk.data.numbers import draw_column
-from kinfolk.data.shape import Shape
+from kinfolk.data.shapes import Shape
 from kinfolk.errors import SchemaError
 from kinfolk.schema import Categorical, Numeric
 

@@ -13,8 +13,7 @@ import pandas as pd
 import pytest
 
 from kinfolk.data.number_law import NumberLaw
-from kinfolk.data.shape import Shape
-from kinfolk.data.shapes import Shapes
+from kinfolk.data.shapes import Shape, Shapes
 from kinfolk.errors import KinfolkError
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout

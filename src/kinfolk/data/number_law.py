@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk.data.shape import Shape
+from kinfolk.data.shapes import Shape
 from kinfolk.schema import Attribute, Categorical, Numeric
 from kinfolk.schema.evaluation import is_code
 

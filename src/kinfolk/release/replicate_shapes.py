@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk.data.shape import Shape
-from kinfolk.data.shapes import Shapes
+from kinfolk.data.shapes import Shape, Shapes
 from kinfolk.methods.allocate import FINELY
 from kinfolk.methods.number_shapes import fit_shapes
 from kinfolk.models.base import Table
