@@ -172,6 +172,43 @@ def test_weights_count(found: Comparison) -> None:
     assert "real_weighted" not in numbers["weight"]
 
 
+def test_weighted_totals_means_and_shares(found: Comparison) -> None:
+    shown = found.metrics["weighted"]
+    assert shown["weight"] == "weight"
+    shares = {one["attribute"]: one for one in shown["shares"]}
+    means = {one["attribute"]: one for one in shown["means"]}
+    assert "weight" not in shares
+    assert list(shares) == sorted(shares, key=lambda name: -shares[name]["distance"])
+    for side, tables in enumerate((homes(seed=1), homes(300, seed=2, spoilt=0.3))):
+        rows = {row["home"]: row for row in tables["homes"].to_pylist()}
+        people = tables["people"].to_pylist()
+        weight = np.array([row["weight"] for row in rows.values()])
+        each = np.array([rows[one["home"]]["weight"] for one in people])
+        assert shown["groups"][side] == pytest.approx(weight.sum())
+        assert shown["people"][side] == pytest.approx(each.sum())
+        assert shown["spread"][side] == pytest.approx(weight.std() / weight.mean())
+        ages = np.array([one["age"] for one in people])
+        which = ("real", "synthetic")[side]
+        assert means["age"][which] == pytest.approx((each * ages).sum() / each.sum())
+        assert means["age"]["unweighted"][side] == pytest.approx(ages.mean())
+        label = shares["tenure"]["category"]
+        such = np.array([row["tenure"] == label for row in rows.values()])
+        assert shares["tenure"][which] == pytest.approx(weight[such].sum() / weight.sum())
+        assert shares["tenure"]["unweighted"][side] == pytest.approx(such.mean())
+        jobs = np.array([one["job"] == shares["job"]["category"] for one in people])
+        assert shares["job"][which] == pytest.approx(each[jobs].sum() / each.sum())
+    page = evaluate(SCHEMA, real=homes(seed=1), synthetic=homes(300, seed=2, spoilt=0.3)).html()
+    assert 'id="weighted"' in page
+    assert f"{shares['tenure']['real']:.1%}" in page
+
+
+def test_without_weights_there_is_no_such_section() -> None:
+    schema = Schema.from_text(HOMES.replace("  weight: weight\n", ""))
+    found = evaluate(schema, real=homes(seed=1), synthetic=homes(seed=2))
+    assert found.metrics["weighted"] is None
+    assert 'id="weighted"' not in found.html()
+
+
 def test_whole_weights_are_as_good_as_rows_that_are_there_twice() -> None:
     rng = np.random.default_rng(5)
     values, often = rng.normal(10, 5, 50).round(1), rng.integers(0, 4, 50)

@@ -164,7 +164,7 @@ def amounts(real: Encoded, synthetic: Encoded) -> tuple[Amount, ...]:
     """Every numeric attribute, the one that is most off first."""
     schema = real.schema
     sides = [group_values(data) for data in (real, synthetic)]
-    weights = [_weights(schema, values) for values in sides]
+    weights = [group_weights(schema, values) for values in sides]
     names = list(AttributeNames(schema).by_position().values())
     found = []
     places = {name: at for at, name in enumerate(schema.group_attributes)}
@@ -184,7 +184,8 @@ def amounts(real: Encoded, synthetic: Encoded) -> tuple[Amount, ...]:
     return tuple(sorted(found, key=lambda one: -max((f.size for f in one.findings()), default=0)))
 
 
-def _weights(schema: Schema, values: GroupValues) -> Floats | None:
+def group_weights(schema: Schema, values: GroupValues) -> Floats | None:
+    """(groups,) the survey weights, blank and negative ones 0, if the schema names any."""
     name = schema.group.weight if schema.group else None
     if name is None:
         return None

@@ -24,6 +24,7 @@ from kinfolk.evaluate.metrics import (
     by_attribute,
 )
 from kinfolk.evaluate.verdict import Finding, Verdict, verdicts
+from kinfolk.evaluate.weighted import Weighted, weighted
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
@@ -73,6 +74,8 @@ class Comparison:
     copies: Copies
     believable: Believable
     """Whether the records could be real."""
+    weighted: Weighted | None
+    """Figures by the survey weights, where the schema names them."""
 
     @cached_property
     def verdict(self) -> tuple[Verdict, ...]:
@@ -126,6 +129,7 @@ class Comparison:
                 "verdict": [asdict(one) for one in self.verdict],
                 **self.believable.metrics,
             },
+            "weighted": self.weighted.metrics if self.weighted else None,
             **families,
             "queries": self.families["all"].queries,
             "common": {name: asdict(summary) for name, summary in self.common.items()},
@@ -228,6 +232,7 @@ def compare(
         pairs=pairs,
         copies=groups.copies(truth, made),
         believable=looked,
+        weighted=weighted(truth, made, shown, looked.numbers),
     )
 
 

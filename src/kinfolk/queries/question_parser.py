@@ -1,15 +1,24 @@
-"""Questions in one line of text, such as `households with cars = 2 and sex = female`.
+"""Questions in one line of text, such as `mean wage of people with age >= 16 by sex, education`.
 
-    question   =  [SUBJECT] condition {("," or "and") condition}
+    line       =  ["weighted"] [STATISTIC] [SUBJECT] [conditions] ["by" names] ["where" conditions]
+    STATISTIC  =  "mean" NUMBER  |  "sum" NUMBER  |  "median" NUMBER  |  "p90" NUMBER
+               |  "ratio of" NUMBER "to" NUMBER  |  a share, if nothing is said
+    conditions =  condition {("," or "and") condition}
     condition  =  ATTRIBUTE ("=" or "!=" or "in" or "not in") value {("|" or "or") value}
-               or ATTRIBUTE ("<" or "<=" or ">" or ">=") NUMBER
+               or ATTRIBUTE ("<" or "<=" or ">" or ">=") a number
+               or ATTRIBUTE ["not"] "missing"
                or ATTRIBUTE                                      every value of it, one by one
                or RELATION ":" conditions on the relative
     value      =  a value, a label, blank, or a range of numbers: 35..44 or 35 to 44
+    names      =  ATTRIBUTE {"," ATTRIBUTE}, or RELATION ":" names of the relative's
 
-The subject is the name of a table, or one of households, groups, people and individuals. Words that
-only make it a sentence (with, that contain, who are) are passed over. The table that an attribute
-belongs to says whether it is asked of the group, or of one person: all such are of the same person.
+NUMBER is an attribute that has numbers. The subject is the name of a table, or one of households,
+groups, people and individuals. Words that only make it a sentence (with, that contain, who are) are
+passed over. The table that an attribute belongs to says whether it is asked of the group, or of one
+person: all such are of the same person.
+
+A share is of all groups or people; after `by` and `where`, of those in the cell. Without anything
+that is said before `by`, it is the share of the cell.
 """
 
 from __future__ import annotations
@@ -17,258 +26,251 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from kinfolk.errors import KinfolkError
-from kinfolk.queries.questions import Codes, Question, size_attribute
-from kinfolk.queries.values import NUMBER, codes_compared, read_value
-from kinfolk.schema import Attribute, Level, Schema
+from kinfolk.queries.figures import Figure, Kind, check_number, numbers_of, weighted
+from kinfolk.queries.question_reader import FILLERS, SIGN, Place, Reader, Section
+from kinfolk.queries.questions import Codes, Question
+from kinfolk.schema import Level, Schema
 from kinfolk.schema.attributes import shown
-from kinfolk.schema.findings import did_you_mean
-from kinfolk.schema.names import AttributeNames
 from kinfolk.schema.words import singular
 
 MOST = 1000
 """Questions that one line may stand for."""
 
-FILLERS = re.compile(
-    r"(a|an|and|are|at|by|contain|containing|contains|has|have|having|how|in|is|least|live|living|"
-    r"many|number|of|one|percentage|proportion|share|somebody|someone|that|the|which|who|whose|with)",
+_WEIGHTED = re.compile(r"\s*weighted\s+", re.I)
+_STATISTIC = re.compile(
+    r"\s*(mean|average|sum|total|median|ratio|p(\d{1,2}(?:\.\d+)?))\b(?:\s+of\b)?(?:\s+the\b)?\s*",
     re.I,
 )
-"""Words that are passed over."""
+_TO = re.compile(r"\s*(to\b|/)\s*", re.I)
+_KINDS = {
+    "mean": Kind.MEAN,
+    "average": Kind.MEAN,
+    "sum": Kind.SUM,
+    "total": Kind.SUM,
+    "median": Kind.QUANTILE,
+    "ratio": Kind.RATIO,
+}
 
-_EQUAL = re.compile(r"\s*(==|=|!=|<>|not\s+in\b|in\b|is\s+not\b|is\b)\s*", re.I)
-_ORDER = re.compile(r"\s*(<=|>=|<|>)\s*")
-_NUMBER = re.compile(rf"{NUMBER}(?!\w|\.\d)")
-_OR = re.compile(r"\s*(\||or\b)\s*", re.I)
-_STOP = re.compile(r"\s*($|[,;&)]|and\b)", re.I)
-_GAP = re.compile(r"[\s,;:&.?]+")
-_WORD = re.compile(r"[^\s,;:&|()=<>!]+|.")
 
-
-def parse(schema: Schema, text: str) -> tuple[Question, ...]:
-    """The questions that a line of text asks: one, or all that it is broken down into.
+def parse(schema: Schema, text: str) -> tuple[Question | Figure, ...]:
+    """What a line of text asks: one thing, or all that it is broken down into.
 
     >>> from kinfolk import load_schema
     >>> schema = load_schema("detroit")
     >>> for text in (
     ...     "households with cars = 2 that contain a person with sex = female and age = 35..54",
     ...     "people: age < 18, has_parent: esr in (unemployed, 6)",
+    ...     "mean age of people with esr = unemployed by sex",
     ... ):
-    ...     print(*parse(schema, text))
+    ...     print(*parse(schema, text), sep=chr(10))
     Share of households with cars = 2 vehicles that contain at least one person who is female and \
 aged 35 to 54
     Share of people who are aged 0 to 17 and have a parent who has esr = unemployed or not in the \
 labor force
+    Mean age of people who are male and unemployed
+    Mean age of people who are female and unemployed
     """
     try:
-        return _Reader(schema, text).questions()
+        return _Line(schema, text).asked()
     except KinfolkError as error:
         raise KinfolkError(f"{shown(text)}: {error}") from None
 
 
-class _Reader:
-    """Goes through a text once, from left to right."""
+@dataclass(frozen=True, kw_only=True)
+class _Statistic:
+    """How a line begins that asks for more than a share."""
 
-    def __init__(self, schema: Schema, text: str) -> None:
-        self.schema, self.text, self.at = schema, text, 0
-        self.names = AttributeNames(schema)
-        self.nouns = _nouns(schema)
-        self.level = None if schema.group else Level.INDIVIDUAL
-        self.relation: str | None = None
-        self.of_relative = self.in_brackets = False
-        self.found: dict[tuple[bool, int], list[Codes]] = {}
-        """Conditions by whether they are on the relative, and position: what to ask one by one."""
+    kind: Kind
+    word: str
+    numbers: tuple[int, ...]
+    names: tuple[str, ...]
+    quantile: float = 0.5
 
-    def questions(self) -> tuple[Question, ...]:
+    @property
+    def words(self) -> str:
+        """As it may be written."""
+        of = "of " if self.kind is Kind.RATIO else ""
+        return f"{self.word} {of}{' to '.join(self.names)}"
+
+
+class _Line(Reader):
+    """What a whole line asks."""
+
+    def asked(self) -> tuple[Question | Figure, ...]:
         """Read everything."""
-        while self._skip():
-            if not (self._subject() or self._relation() or self._condition()):
-                self._filler()
+        weights, statistic = self._begin()
+        self.read()
+        self._check(statistic)
+        by, where = self.said[Section.BY], self.said[Section.WHERE]
+        if statistic is None and not by and not where:
+            plain = tuple(self._question(chosen) for chosen in _choices(self.said[Section.FIRST]))
+            return tuple(map(weighted, plain)) if weights else plain
+        return tuple(self._figures(statistic, weights=weights))
+
+    def _begin(self) -> tuple[bool, _Statistic | None]:
+        """Whether weights count, and what statistic is asked for."""
+        self._pass_fillers()
+        weights = _WEIGHTED.match(self.text, self.at) if self.named() is None else None
+        self.at = weights.end() if weights else self.at
+        self._pass_fillers()
+        found = _STATISTIC.match(self.text, self.at) if self.named() is None else None
+        if found is None:
+            return bool(weights), None
+        self.at = found.end()
+        word = found[1].lower()
+        kind = Kind.QUANTILE if found[2] else _KINDS[word]
+        numbers = [self._number(word)]
+        if kind is Kind.RATIO:
+            to = _TO.match(self.text, self.at)
+            if to is None:
+                first = self.attributes[numbers[0]][0]
+                raise KinfolkError(f"a ratio has two numbers: ratio of {first} to another one.")
+            self.at = to.end()
+            numbers.append(self._number("to"))
+        share = float(found[2]) / 100 if found[2] else 0.5
+        if not 0 < share < 1:
+            raise KinfolkError(f"{word} is no percentile. Ask for p1 to p99.")
+        names = tuple(self.names.by_position()[position] for position in numbers)
+        return bool(weights), _Statistic(
+            kind=kind, word=word, numbers=tuple(numbers), names=names, quantile=share
+        )
+
+    def _pass_fillers(self) -> None:
+        """Words that say nothing, up to one that might."""
+        while self.skip() and self.named() is None:
+            word = re.compile(r"\w+").match(self.text, self.at)
+            if word is None or not FILLERS.fullmatch(word[0]) or self.here(list(self.nouns)):
+                return
+            self.at = word.end()
+
+    def _number(self, word: str) -> int:
+        """The number that a statistic is of."""
+        places = self.names.places()
+        name = self.here(list(places))
+        if name is None:
+            known = ", ".join(numbers_of(self.schema, Level.INDIVIDUAL)) or "none"
+            raise KinfolkError(f"say of which number after {word!r}. Known here: {known}.")
+        self.at += len(name)
+        if SIGN.match(self.text, self.at):
+            raise KinfolkError(f"{name} is asked for. Say after `where` what it is to be.")
+        position = places[name][0] if len(places[name]) == 1 else self.names.find(name)
+        check_number(self.schema, position, Level.INDIVIDUAL)
+        return position
+
+    def _check(self, statistic: _Statistic | None) -> None:
+        """Settle of what is asked, and refuse what says too little."""
+        said = {place for part in self.said.values() for place in part}
+        if self.level is None and statistic is not None:
+            self.level = self._level_of(statistic, said)
         if self.level is None:
             group, people = self.schema.table_names
             raise KinfolkError(f"say of what: begin with {group!r} or with {people!r}.")
         if self.relation and self.level is Level.GROUP:
             people = self.schema.individual.table
             raise KinfolkError(f"{self.relation} is asked of people: begin with {people!r}.")
-        if self.relation and not any(relative for relative, _ in self.found):
+        if self.relation and not any(relative for relative, _ in said):
             first, attribute = next(iter(self.schema.individual_attributes.items()))
             raise KinfolkError(
                 f"say what the relative is like, such as {self.relation}: {first} = "
                 f"{attribute.label(0)}; or whatever they are like, with every value of {first}."
             )
-        if not self.found:
+        if not said and statistic is None:
             known = ", ".join(self.names.places())
             raise KinfolkError(f"no attribute is named. Known here: {known}.")
-        number = math.prod(map(len, self.found.values()))
-        if number > MOST:
-            raise KinfolkError(f"these are {number:,} questions. Ask at most {MOST:,} in one line.")
-        return tuple(map(self._question, itertools.product(*self.found.values())))
+        twice = self.said[Section.FIRST].keys() & self.said[Section.BY].keys()
+        if twice and statistic is None:
+            name = self.attributes[next(iter(twice))[1]][0]
+            raise KinfolkError(f"{name} is asked for before `by` and after it. Leave one out.")
+        parts = [len(choices) for part in self.said.values() for choices in part.values()]
+        if math.prod(parts) > MOST:
+            raise KinfolkError(
+                f"these are {math.prod(parts):,} questions. Ask at most {MOST:,} in one line."
+            )
 
-    def _question(self, chosen: tuple[Codes, ...]) -> Question:
+    def _level_of(self, statistic: _Statistic, said: set[Place]) -> Level:
+        """Of whom a statistic is where no table is named: of whoever has the numbers."""
+        if any(map(self.names.is_individual, statistic.numbers)):
+            return Level.INDIVIDUAL
+        if self.relation or any(self.names.is_individual(position) for _, position in said):
+            group, people = self.schema.table_names
+            raise KinfolkError(
+                f"say of what: {statistic.words} of {group} (that contain such a "
+                f"{singular(people)}), or {statistic.words} of {people}."
+            )
+        return Level.GROUP
+
+    def _figures(self, statistic: _Statistic | None, *, weights: bool) -> Iterator[Figure]:
+        """One for each cell, the last attribute after `by` changing fastest."""
+        first, by, where = (self.said[one] for one in Section)
+        every = self.merged(by, first, where)
+        among = {place: _any_of(codes) for place, codes in self.merged(by, where).items()}
+        cells = [place for place, choices in every.items() if place in by or len(choices) > 1]
+        for chosen in _choices(every):
+            cell = self._cell({place: chosen[place] for place in cells})
+            if statistic is not None:
+                yield Figure(
+                    kind=statistic.kind,
+                    of=self._question(chosen),
+                    numbers=statistic.numbers,
+                    quantile=statistic.quantile,
+                    weighted=weights,
+                    cell=cell,
+                )
+                continue
+            about = {
+                place: among[place] if place in first else chosen[place]
+                for place in among
+                if first or place not in by
+            }
+            yield Figure(
+                kind=Kind.SHARE,
+                of=self._question(about, of_anybody=True),
+                counted=self._question(chosen),
+                weighted=weights,
+                cell=cell,
+            )
+
+    def _cell(self, chosen: Mapping[Place, Codes]) -> dict[str, str]:
+        """What a table calls a cell: attributes and categories."""
+        names = self.names.by_position()
+        return {
+            f"{self.relation}: {names[place[1]]}" if place[0] else names[place[1]]: " or ".join(
+                self.attributes[place[1]][1].label(code) for code in codes
+            )
+            for place, codes in chosen.items()
+        }
+
+    def _question(self, chosen: Mapping[Place, Codes], *, of_anybody: bool = False) -> Question:
+        """Those who are all that is chosen; `of_anybody`: if nothing is said of relatives, all."""
         first = self.names.first_individual
         group: dict[int, Codes] = {}
         people: dict[bool, dict[int, Codes]] = {False: {}, True: {}}
-        for (relative, position), codes in sorted(zip(self.found, chosen, strict=True)):
+        for (relative, position), codes in sorted(chosen.items()):
             if position < first:
                 group[position] = codes
             else:
                 people[relative][position - first] = codes
+        related = self.relation is not None and (not of_anybody or bool(people[True]))
         return Question(
             schema=self.schema,
-            level=Level.RELATION if self.relation else self.level or Level.INDIVIDUAL,
-            relation=self.relation,
+            level=Level.RELATION if related else self.level or Level.INDIVIDUAL,
+            relation=self.relation if related else None,
             group=group,
             individual=people[False],
             relative=people[True],
         )
 
-    def _skip(self) -> bool:
-        """Pass over what separates; whether anything is left."""
-        gap = _GAP.match(self.text, self.at)
-        self.at = gap.end() if gap else self.at
-        if self.in_brackets and self.text[self.at : self.at + 1] == ")":
-            self.at, self.in_brackets, self.of_relative = self.at + 1, False, False
-            return self._skip()
-        return self.at < len(self.text)
 
-    def _here(self, words: list[str]) -> str | None:
-        """The longest of some words that stands here, whatever its case."""
-        rest = self.text[self.at :]
-        fits = [
-            word
-            for word in words
-            if rest[: len(word)].lower() == word.lower()
-            and not re.match(r"\w|\.\w", rest[len(word) :])
-        ]
-        return max(fits, key=lambda word: (len(word), rest.startswith(word)), default=None)
-
-    def _subject(self) -> bool:
-        """The first table that is named says of what the share is."""
-        noun = self._here(list(self.nouns))
-        if noun is None or self._named() is not None:
-            return False
-        self.level = self.level or self.nouns[noun]
-        self.at += len(noun)
-        return True
-
-    def _relation(self) -> bool:
-        spellings = {name.replace("_", gap): name for name in self.schema.relations for gap in "_ "}
-        spelling = self._here(list(spellings))
-        if spelling is None:
-            return False
-        if self.relation:
-            raise KinfolkError(f"{self.relation} is named already. Ask about one relation.")
-        self.relation, self.of_relative = spellings[spelling], True
-        self.at += len(spelling)
-        opening = re.compile(r"\s*:?\s*\(").match(self.text, self.at)
-        if opening:
-            self.at, self.in_brackets = opening.end(), True
-        return True
-
-    def _named(self) -> tuple[int, int] | None:
-        """The attribute that a condition here is about: its position, and where its name ends."""
-        places = self.names.places()
-        if self.of_relative:
-            first = self.names.first_individual
-            own = enumerate(self.schema.individual_attributes, first)
-            places |= {name: [position] for position, name in own}
-        name = self._here(list(places))
-        if name is None:
-            return None
-        end = self.at + len(name)
-        if not any(sign.match(self.text, end) for sign in (_EQUAL, _ORDER, _STOP)):
-            return None
-        return places[name][0] if len(places[name]) == 1 else self.names.find(name), end
-
-    def _condition(self) -> bool:
-        named = self._named()
-        if named is None:
-            return False
-        position, self.at = named
-        name, attribute = self._attribute(position)
-        equal, order = _EQUAL.match(self.text, self.at), _ORDER.match(self.text, self.at)
-        if equal:
-            self.at = equal.end()
-            codes = self._values(name, attribute)
-            if equal[1][0] in "!<" or "not" in equal[1].lower():
-                codes = set(range(attribute.size)) - codes
-            choice = [tuple(sorted(codes))]
-        elif order:
-            number = _NUMBER.match(self.text, order.end())
-            if number is None:
-                raise KinfolkError(f"{name} {order[1]} needs a number after it.")
-            self.at = number.end()
-            choice = [codes_compared(name, attribute, order[1], number[0])]
-        else:
-            choice = [(code,) for code in range(attribute.size)]
-        key = self.of_relative and self.names.is_individual(position), position
-        before = self.found.get(key, choice)
-        both = [tuple(sorted({*a} & {*b})) for a in before for b in choice]
-        self.found[key] = list(dict.fromkeys(codes for codes in both if codes))
-        if not self.found[key]:
-            raise KinfolkError(f"no category of {name} is all that it is said to be.")
-        return True
-
-    def _values(self, name: str, attribute: Attribute) -> set[int]:
-        """One value, or several with | or `or` between them, or with commas in brackets."""
-        brackets = self.text[self.at : self.at + 1] in ("(", "[", "{")
-        more = re.compile(r"\s*(\||or\b|,)\s*", re.I) if brackets else _OR
-        if brackets:
-            self.at += 1
-        codes: set[int] = set()
-        while True:
-            while self.text[self.at : self.at + 1].isspace():
-                self.at += 1
-            try:
-                found, self.at = read_value(name, attribute, self.text, self.at)
-            except KinfolkError as error:
-                if not codes or self._named() is None:
-                    raise
-                only = "`or` stands between values of one attribute, nowhere else."
-                raise KinfolkError(only) from error
-            codes.update(found)
-            another = more.match(self.text, self.at)
-            if another is None:
-                break
-            self.at = another.end()
-        if brackets:
-            end = re.compile(r"\s*[)\]}]").match(self.text, self.at)
-            if end is None:
-                raise KinfolkError(f"the bracket after {name} is not closed.")
-            self.at = end.end()
-        return codes
-
-    def _attribute(self, position: int) -> tuple[str, Attribute]:
-        group = [
-            *self.schema.group_attributes.items(),
-            (self.schema.count, size_attribute(self.schema)),
-        ]
-        return [*group, *self.schema.member_attributes.items()][position]
-
-    def _filler(self) -> None:
-        """Pass over a word that says nothing; any other is a mistake."""
-        word = _WORD.findall(self.text, self.at)[0]
-        if FILLERS.fullmatch(word):
-            self.at += len(word)
-            return
-        for name, attribute in map(self._attribute, self.names.all):
-            label = self._here([attribute.label(code) for code in range(attribute.size)])
-            if label is not None:
-                raise KinfolkError(f"say what is {label!r}, such as {name} = {label}.")
-        known = [*self.names.places(), *self.schema.relations]
-        raise KinfolkError(f"attribute {shown(word)} is unknown. {did_you_mean(word, known)}")
+def _choices(said: Mapping[Place, list[Codes]]) -> Iterator[dict[Place, Codes]]:
+    """Every way to choose one of what is said of each attribute."""
+    for chosen in itertools.product(*said.values()):
+        yield dict(zip(said, chosen, strict=True))
 
 
-def _nouns(schema: Schema) -> dict[str, Level]:
-    """How groups and individuals can be called, and the level that means."""
-    tables = {Level.INDIVIDUAL: schema.individual.table}
-    if schema.group:
-        tables = {Level.GROUP: schema.group.table, **tables}
-    nouns = {noun: level for level, table in tables.items() for noun in (table, singular(table))}
-    usual = {Level.GROUP: "group groups household households"} if schema.group else {}
-    usual |= {Level.INDIVIDUAL: "individual individuals people person persons"}
-    for level, words in usual.items():
-        for word in words.split():
-            nouns.setdefault(word, level)
-    return nouns
+def _any_of(choices: list[Codes]) -> Codes:
+    """All categories that are among the choices."""
+    return tuple(sorted({code for codes in choices for code in codes}))

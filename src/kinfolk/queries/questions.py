@@ -54,7 +54,12 @@ is aged 65 to 120
         return self.level in spec.levels and number <= most
 
     def __str__(self) -> str:
-        """What is asked, in plain English.
+        """What is asked, in plain English."""
+        return f"Share of {self.whom}"
+
+    @property
+    def whom(self) -> str:
+        """Who is meant, in plain English.
 
         A label that completes "a person who is ..." (female, never married, a veteran) is used
         that way; for all others the column is named.
@@ -66,8 +71,8 @@ is aged 65 to 120
         groups = _plural(singular(schema.group.table)) if schema.group else "records"
         if self.level == Level.GROUP:
             containing = f" that contain at least one {person} {_who(own, 1)}" if own else ""
-            return f"Share of {groups}{home}{containing}"
-        text = f"Share of {_plural(person)}"
+            return f"{groups}{home}{containing}"
+        text = _plural(person)
         if own:
             text += f" {_who(own, 2)}"
         if self.relation is not None:
@@ -109,6 +114,15 @@ aged 35 to 44
 def size_attribute(schema: Schema) -> Categorical:
     """The size of a group, as if it were an attribute like the others."""
     return Categorical(values=list(schema.sizes))
+
+
+def asked_attributes(schema: Schema) -> list[tuple[str, Attribute]]:
+    """All attributes that can be asked about, by position: see `AttributeNames`."""
+    return [
+        *schema.group_attributes.items(),
+        (schema.count, size_attribute(schema)),
+        *schema.member_attributes.items(),
+    ]
 
 
 def words(attribute: Attribute, codes: Codes) -> str:

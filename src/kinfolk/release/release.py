@@ -29,9 +29,8 @@ from kinfolk.schema.where import Where
 
 if TYPE_CHECKING:
     from kinfolk.methods.method import Progress
-    from kinfolk.queries.questions import Question
     from kinfolk.queries.workload import Workload
-    from kinfolk.release.answers import Answers
+    from kinfolk.release.answers import Answers, Line
 
 CERTIFICATE = "privacy.json"
 """What the certificate is called beside the tables."""
@@ -193,11 +192,14 @@ class Release:
         told = {} if progress is None else {"progress": progress}
         return with_replicates(self, number, seed=checked_seed(seed), **told)
 
-    def answer(self, asked: Workload | str | Sequence[str | Question]) -> Answers:
-        """Answer questions, in words or a workload, with standard errors; no data is touched."""
+    def answer(self, asked: Workload | Line | Sequence[Line], *, weighted: bool = False) -> Answers:
+        """Answer questions, in words or a workload, with standard errors; no data is touched.
+
+        With `weighted`, groups and their people count for their survey weight.
+        """
         from kinfolk.release.answers import answer
 
-        return answer(self, asked)
+        return answer(self, asked, weights=weighted)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model file, all of it or nothing; `kinfolk.load` reads it back."""

@@ -1,0 +1,221 @@
+"""Means, sums, quantiles, ratios and shares from a model: what it says, and how sure it is.
+
+The model says how likely every category of a number is among those who are asked about; inside a
+category the number follows its shape. So every figure is worked out from shares that the model
+answers in closed form. The same figures of the replicates, each with shapes of its own, tell the
+standard errors. What chance does to so many numbers inside their bins is added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kinfolk.data.number_law import NumberLaw
+from kinfolk.data.shapes import Shapes
+from kinfolk.models.base import Floats, Table
+from kinfolk.privacy.view import GROUPS
+from kinfolk.queries.figures import Figure, Kind, weight_position
+from kinfolk.queries.questions import Codes, Question, asked_attributes
+from kinfolk.release.figure_view import FigureView, SeenNumber
+from kinfolk.release.release import Release
+from kinfolk.release.replicate_shapes import replicate_shapes
+from kinfolk.schema import Categorical, Level, Schema
+from kinfolk.schema.names import AttributeNames
+
+Laws = Mapping[int, NumberLaw]
+"""How numbers lie, by the position of the attribute."""
+
+COUNTED = NumberLaw.of(Categorical(values=[1, 0]))
+"""A share is the mean of a number that is 1 for those who are counted, and 0 for the others."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FigureAnswers:
+    """What a release says of some figures."""
+
+    values: Floats
+    """(figures,) NaN where the model has nobody whom a figure would be about."""
+    errors: Floats | None
+    """(figures,) standard errors."""
+    totals: Floats
+    """(figures,) about how many groups or people each is about."""
+    ends: tuple[Floats, Floats]
+    """(figures,) the least and the largest value that each can have."""
+
+
+def answer_figures(
+    release: Release, figures: Sequence[Figure], tables: Table | None
+) -> FigureAnswers:
+    """Answer figures from the model alone; tables: its replicates, if there are any."""
+    schema, model = release.schema, release.model
+    plans = [_Plan.of(figure) for figure in figures]
+    parts = dict.fromkeys(part for plan in plans for part in plan.asked)
+    evaluators = {
+        part: model.evaluator(tuple(one for plan in plans for one in plan.asked.get(part, ())))
+        for part in parts
+    }
+
+    def views(table: Table, laws: Laws) -> list[FigureView]:
+        """Every figure as one table sees it."""
+        answers = {part: iter(evaluate(table)) for part, evaluate in evaluators.items()}
+        return [
+            plan.view(
+                {
+                    part: np.array([next(answers[part]) for _ in questions])
+                    for part, questions in plan.asked.items()
+                },
+                laws,
+                groups=release.groups,
+                size=model.mean_size(),
+            )
+            for plan in plans
+        ]
+
+    numbers = {position for figure in figures for position in figure.numbers}
+    numbers |= {plan.weight for plan in plans if plan.weight is not None}
+    laws = _laws(schema, numbers, release.shapes or Shapes.even(schema))
+    main = views(model.probabilities, laws)
+    errors = None
+    if tables is not None:
+        named = {_level_and_name(schema, position) for position in numbers}
+        others = [
+            views(table, {**laws, **_laws(schema, numbers, shapes)})
+            for table, shapes in zip(tables, replicate_shapes(release, tables, named), strict=True)
+        ]
+        noise, usual = _noise_of_groups(release), _usual(release, numbers)
+        each = zip(main, zip(*others, strict=True), strict=True)
+        errors = np.array([one.error(again, usual, groups_noise=noise) for one, again in each])
+    ends = np.array([one.ends for one in main]).reshape(-1, 2)
+    return FigureAnswers(
+        values=np.array([one.value for one in main]),
+        errors=errors,
+        totals=np.array([one.total for one in main]),
+        ends=(ends[:, 0], ends[:, 1]),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Plan:
+    """What has to be asked for a figure."""
+
+    figure: Figure
+    asked: Mapping[str, tuple[Question, ...]]
+    """By part: every category of a number with every category of the weight."""
+    codes: tuple[Codes, ...]
+    """The categories of each number."""
+    weight: int | None
+    """The position of the weight, ..."""
+    weights: Codes
+    """... and its categories."""
+
+    @classmethod
+    def of(cls, figure: Figure) -> _Plan:
+        """Which shares tell a figure."""
+        schema, whole = figure.schema, figure.of
+        weight = weight_position(schema) if figure.weighted else None
+        weights = () if weight is None else _codes(figure.counted or whole, weight)
+        codes = tuple(_codes(whole, position) for position in figure.numbers)
+
+        def by_weight(questions: Sequence[Question]) -> tuple[Question, ...]:
+            if weight is None:
+                return tuple(questions)
+            return tuple(_said(one, weight, (code,)) for one in questions for code in weights)
+
+        asked: dict[str, tuple[Question, ...]] = {}
+        if figure.counted is not None:
+            asked = {"of": by_weight([whole]), "counted": by_weight([figure.counted])}
+        for position, own in zip(figure.numbers, codes, strict=True):
+            # A ratio is about those who have both numbers.
+            whole = _said(whole, position, own)
+        for at, (position, own) in enumerate(zip(figure.numbers, codes, strict=True)):
+            asked[f"number {at}"] = by_weight([_said(whole, position, (code,)) for code in own])
+        if figure.kind is Kind.SUM and schema.group is not None:
+            every, size = Question(schema=schema, level=Level.GROUP), len(schema.group_attributes)
+            asked["sizes"] = tuple(_said(every, size, (code,)) for code in range(len(schema.sizes)))
+        return cls(figure=figure, asked=asked, codes=codes, weight=weight, weights=weights)
+
+    def view(
+        self, parts: Mapping[str, Floats], laws: Laws, *, groups: int, size: float
+    ) -> FigureView:
+        """The figure, by the answers to each part; size: the mean one where none is asked for."""
+        schema = self.figure.schema
+        worth, spread = np.ones(1), np.zeros(1)
+        if self.weight is not None:
+            law = laws[self.weight]
+            at = np.searchsorted(law.codes, self.weights)
+            worth, spread = np.maximum(law.means[at], 0.0), law.variances[at]
+        numbers = []
+        for number, (position, own) in enumerate(zip(self.figure.numbers, self.codes, strict=True)):
+            law = laws[position]
+            shares = np.zeros((len(law.codes), len(worth)))
+            found = parts[f"number {number}"].reshape(len(own), len(worth))
+            shares[np.searchsorted(law.codes, own)] = found
+            numbers.append(
+                SeenNumber(position=position, law=law, shares=shares, worth=worth, spread=spread)
+            )
+        if self.figure.counted is not None:
+            others = np.maximum(parts["of"] - parts["counted"], 0.0)
+            shares = np.stack([parts["counted"], others])
+            numbers.append(
+                SeenNumber(position=None, law=COUNTED, shares=shares, worth=worth, spread=spread)
+            )
+        if "sizes" in parts:
+            size = float(parts["sizes"] @ np.array(schema.sizes))
+        everybody = groups if self.figure.level == Level.GROUP else groups * size
+        return FigureView(figure=self.figure, numbers=tuple(numbers), everybody=everybody)
+
+
+def _codes(whole: Question, position: int) -> Codes:
+    """The categories of an attribute that are numbers, of those that are asked about."""
+    names = AttributeNames(whole.schema)
+    law = NumberLaw.of(asked_attributes(whole.schema)[position][1])
+    own = position - names.first_individual
+    said = whole.individual.get(own) if own >= 0 else whole.group.get(position)
+    return tuple(code for code in law.codes.tolist() if said is None or code in said)
+
+
+def _said(whole: Question, position: int, codes: Codes) -> Question:
+    """The same of those whose attribute at a position has these categories."""
+    own = position - AttributeNames(whole.schema).first_individual
+    if own >= 0:
+        return replace(whole, individual={**whole.individual, own: codes})
+    return replace(whole, group={**whole.group, position: codes})
+
+
+def _laws(schema: Schema, positions: Collection[int], shapes: Shapes) -> Laws:
+    """How numbers lie: by their shapes where there are any, of other attributes by their values."""
+    found = {}
+    for position in positions:
+        level, name = _level_and_name(schema, position)
+        attribute = asked_attributes(schema)[position][1]
+        shape = (shapes.group if level == Level.GROUP else shapes.individual).get(name)
+        if shape is not None or isinstance(attribute, Categorical):
+            found[position] = NumberLaw.of(attribute, shape)
+    return found
+
+
+def _usual(release: Release, positions: Collection[int]) -> dict[int, Floats]:
+    """By attribute, how likely the categories of its numbers are: of groups, or of people."""
+    schema, model, found = release.schema, release.model, {}
+    for position in positions:
+        level, _ = _level_and_name(schema, position)
+        whole = Question(schema=schema, level=level)
+        asked = tuple(_said(whole, position, (code,)) for code in _codes(whole, position))
+        found[position] = model.evaluator(asked)(model.probabilities)
+    return found
+
+
+def _level_and_name(schema: Schema, position: int) -> tuple[Level, str]:
+    own = AttributeNames(schema).is_individual(position)
+    return Level.INDIVIDUAL if own else Level.GROUP, asked_attributes(schema)[position][0]
+
+
+def _noise_of_groups(release: Release) -> float:
+    """The noise of the number of groups, as a share of it; none where that number is public."""
+    for spend in release.certificate.get("spends", ()):
+        if spend["bought"].get("total") == GROUPS and spend["released"]:
+            return float(spend["sigma"]) / release.groups
+    return 0.0
