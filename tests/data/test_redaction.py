@@ -28,6 +28,8 @@ NO_DATA = {
     "tables under other names",
     "a list instead of a dict",
     "something that is not a table",
+    "a file on another machine",
+    "DataFrames of Spark",
 }
 """Cases whose message has nothing to hide: it speaks of what the caller passed."""
 CASES = [case for case in (*FILE_CASES, *FRAME_CASES) if case.name not in NO_DATA]
@@ -40,6 +42,8 @@ PUBLIC = (
     "max: 1 is unique",
     "UTF-8",
     "Latin-1, Windows-1252 or UTF-16",
+    "such as 1234.5",
+    ".sas7bdat",
 )
 """Digits in the schema or in the remedy: they do not depend on the data."""
 WORDS = ("n/a", "female'", "'male", "car", "valid", "list<item", "m\\xe2le", "VEH", "inf")
@@ -179,10 +183,13 @@ SHOWN: dict[str, set[str]] = {
         *("low", "high", "listed", "of - most", "_NUMBER.pattern"),
         "'numbers' if expected == 'number' else expected",
     },
-    "data/csv_files.py": {"path.name", "found", "more", "noun", "word"},
+    "data/csv_files.py": {
+        *("path.name", "found", "more", "noun", "word", "SEPARATORS[separator]"),
+    },
     "data/encode.py": {
         *("source.name", "column", "guess[0]", "there or 'none at all'", "type(tables).__name__"),
         *("', '.join(schema.table_names)", "', '.join(map(str, tables)) or 'nothing'"),
+        *("first", "second"),
     },
     "data/frames.py": {
         *("name", "column", "twice[0]", "kinds[first]", "kinds[row]", "type(frame).__name__"),
@@ -199,6 +206,7 @@ SHOWN: dict[str, set[str]] = {
     "data/tables.py": {
         *("self.name", "self.named_by", "kind", "', '.join(SUFFIXES)"),
     },
+    "data/excel_files.py": {"path.name"},
     "data/violations.py": {
         *("place", "at", "who", "name", "there", "right", "listed", "noun", "self._such(groups)"),
         *("singular(self.schema.group.table)", "self.links.name(int(groups[0]))"),
@@ -207,13 +215,13 @@ SHOWN: dict[str, set[str]] = {
     },
     "evaluate/integrity.py": {
         *("directory", "name", "kind", "there[0].name", "there[1].name"),
-        "schema.individual.group_id",
+        *("schema.individual.group_id", "', '.join(FORMATS[1:])"),
     },
     "queries/counting.py": {"shape", "self.weights.shape", "widest.cells", "_MOST_CELLS - 1"},
     "queries/spark.py": {
         *("HEADING", "name", "column", "table", "partitions", "reason", "error.name", "other"),
         *("type(table).__name__", "str(error).splitlines()[0]", "chosen[0]", "chosen[i]"),
-        *("i", "index", "kind"),
+        *("i", "index", "kind", "address(table)"),
     },
     "queries/streaming.py": {"HEADING", "MEMORY", "memory", "name", "type(file).__name__"},
 }
@@ -221,7 +229,7 @@ SHOWN: dict[str, set[str]] = {
 words of the schema, of the caller or of this program, and pieces made by PASSES a line above."""
 ELSEWHERE = {
     "data/draft/links.py": "`init` shows the data as it is: that is its work",
-    "data/sources/records.py": "`prepare` reads files that are public",
+    "data/sources/survey.py": "`prepare` reads files that are public",
 }
 """Other makers of problems with tables; there is no redaction there, and why."""
 

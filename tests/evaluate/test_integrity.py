@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,7 @@ def test_tables_are_linked_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return link_tables(*given, **more)
 
     monkeypatch.setattr(integrity, "link_tables", link)
-    monkeypatch.setattr("kinfolk.data.encode.link_tables", link)
+    monkeypatch.setattr(sys.modules["kinfolk.data.encode"], "link_tables", link)
     broken = add(families(), homes=[(900, 0)], people=[(999, 0)])
     order = np.random.default_rng(1).permutation(broken["people"].num_rows)
     data, _ = read_synthetic(FAMILIES, {**broken, "people": broken["people"].take(order)})
@@ -91,7 +92,7 @@ def test_tables_are_found_by_their_names(tmp_path: Path) -> None:
     with pytest.raises(KinfolkError, match="no such folder"):
         find_tables(FAMILIES, tmp_path / "nowhere")
     write_table(tables["homes"], tmp_path / "homes.parquet")
-    with pytest.raises(KinfolkError, match=r"no people.csv and no people.parquet"):
+    with pytest.raises(KinfolkError, match=r"no people.csv and no people in parquet"):
         find_tables(FAMILIES, tmp_path)
     write_table(tables["people"], tmp_path / "people.csv")
     assert find_tables(FAMILIES, tmp_path)["people"].name == "people.csv"

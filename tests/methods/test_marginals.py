@@ -28,7 +28,7 @@ from kinfolk.privacy.sensitivity import paired_marginals, workload_weights
 from kinfolk.privacy.unit import Neighbours
 from kinfolk.privacy.view import PublicView, Sensitivities
 from kinfolk.queries.counting import Counter, count
-from kinfolk.queries.workload import Workload, order_of, with_lower_orders
+from kinfolk.queries.workload import Workload, coarse_marginal, order_of, with_lower_orders
 from kinfolk.schema import Schema
 from promises import IN_PLACE, REPLACE, certified, promise
 
@@ -392,27 +392,28 @@ def test_settings_are_checked(wrong: dict[str, int]) -> None:
         Marginals(**wrong)
 
 
-def test_who_is_who_gets_more_of_the_budget() -> None:
-    """By public rules: the same attribute of two relatives, and what each role is like."""
-    workload = SMALL.asks(Workload.of(load_schema("acs-rel"), k=2))
+def test_what_makes_a_household_gets_more_of_the_budget() -> None:
+    """By public rules: what relatives and numbers have in common, and what each role is like."""
+    schema = load_schema("acs-rel")
+    workload = SMALL.asks(Workload.of(schema, k=2))
     guarantee = promise(REPLACE, delta=1e-9, accounting=Accounting.GAUSSIAN)
     offer = PublicView.of(workload, guarantee, size_weighted=True).knowing(groups=10**6)
-    role = len(workload.schema.individual_attributes)
+    role = len(schema.individual_attributes)
     noise: dict[str, set[float]] = {}
     for one in allocate_budget(offer).values():
-        marginal = workload.marginals[one.marginals[0]]
-        if one.marginals and marginal.alone:
-            continue
-        kind = "other relations" if marginal.relation else "others"
-        if marginal.relation and marginal.individual == marginal.relative:
-            kind = "in common"
-        elif role in marginal.individual:
-            kind = "roles"
-        noise.setdefault(kind, set()).add(one.sigma(offer))
+        for marginal in (workload.marginals[at] for at in one.marginals):
+            kind = "other relations" if marginal.relation else "others"
+            if marginal.relation and marginal.individual == marginal.relative:
+                detailed = not marginal.coarse and coarse_marginal(schema, marginal) is not None
+                kind = "in detail" if detailed else "in common"
+            elif role in marginal.individual:
+                kind = "roles"
+            noise.setdefault(kind, set()).add(one.sigma(offer))
     assert max(noise["in common"]) < min(noise["other relations"]) / 4
+    assert max(noise["in detail"]) < min(noise["other relations"]) / 1.9
     assert max(noise["roles"]) < min(noise["others"]) / 2
     # Everything else is still bought.
-    assert set(noise) == {"in common", "roles", "others", "other relations"}
+    assert set(noise) == {"in common", "in detail", "roles", "others", "other relations"}
 
 
 def test_what_rules_make_certain_has_no_noise() -> None:

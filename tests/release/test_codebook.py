@@ -38,6 +38,7 @@ CERTIFICATE: dict[str, Any] = {
     "torn": "0",
     "ledger": {"rho": "1", "release": 1},
     "versions": {"kinfolk": "0.1.0"},
+    "release": {},
 }
 
 

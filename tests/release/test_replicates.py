@@ -199,7 +199,7 @@ def test_the_command_writes_main_and_replicates(
     assert sorted(path.name for path in folder.iterdir()) == ["main", "replicate-1", "replicate-2"]
     for number, name in enumerate(("main", "replicate-1", "replicate-2")):
         files = sorted(path.name for path in (folder / name).iterdir())
-        assert files == ["homes.csv", "people.csv", "privacy.json"]
+        assert files == ["codebook.html", "codebook.xml", "homes.csv", "people.csv", "privacy.json"]
         stated = json.loads((folder / name / "privacy.json").read_text(encoding="utf-8"))
         assert stated["release"].get("replicate", 0) == number
     python = release.replicates(2, seed=4)

@@ -35,7 +35,7 @@ One by one        an attribute alone asks for each of its values
 Figures           mean wage, sum of wage, median wage, p90 of wage, ratio of wage to hours
 Tables            by sex, education
 Among some only   where age >= 16
-Survey weights    answered beside the others where the schema names a weight; or weighted mean wage
+Survey weights    answered beside the others if the schema names a weight; or weighted mean wage
 
 \b
 Examples:

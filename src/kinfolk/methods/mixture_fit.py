@@ -30,8 +30,8 @@ FORGETTING = (0.8, 0.7)
 squares, probabilities that must become small take ten times as many steps to get there."""
 PATIENCE = 3
 """After so many passes that learnt nothing, a trial ends."""
-AHEAD = 3
-"""Passes over what has a priority, before all else is looked at."""
+AHEAD = 60
+"""Steps on what has a priority, before all else is looked at."""
 COOLING = 0.25
 """How many more passes there are in which the rate falls to nothing, as a share of the others."""
 
@@ -58,8 +58,8 @@ class Measured:
     """(queries,) one over the variance of each."""
     impossible: npt.NDArray[np.bool_] | None = None
     """(queries,) which of them the rules make certain: the rate is 0, and there is no noise."""
-    ahead: npt.NDArray[np.bool_] | None = None
-    """(queries,) which of them are learnt before the others."""
+    ahead: bool = False
+    """Whether they are learnt before the others, and then looked at in every step."""
 
     def __post_init__(self) -> None:
         if self.impossible is not None:
@@ -74,11 +74,6 @@ class Measured:
         """Half the gradient of the misfit by the probabilities, (rows, K)."""
         distance = self.prepared.answers(probabilities) - self.rates
         return self.prepared.vjp(probabilities, self.precision * distance)
-
-    def only_ahead(self) -> Measured:
-        """The same, where nothing is known but what is learnt ahead."""
-        ahead = False if self.ahead is None else self.ahead
-        return replace(self, precision=self.precision * ahead)
 
     def split_noise(self, rng: np.random.Generator) -> tuple[Measured, Measured]:
         """Two measurements with noise of their own, each of half the precision.
@@ -107,7 +102,8 @@ class MixtureFit:
 
     def __init__(self, layout: Layout, batches: Sequence[Measured], logits: Table) -> None:
         self._segments = layout.segments
-        self._batches = batches
+        self._batches = [batch for batch in batches if not batch.ahead]
+        self._ahead = [batch for batch in batches if batch.ahead]
         self._logits = layout.masked(logits)
         self.probabilities = softmax(logits, self._segments)
         """(rows, K) the mixture so far."""
@@ -130,10 +126,9 @@ class MixtureFit:
         """
         logits = START * rng.standard_normal((layout.rows, components), np.float32)
         fit = cls(layout, batches, logits)
-        if any(batch.ahead is not None and batch.ahead.any() for batch in batches):
-            fit._batches = [batch.only_ahead() for batch in batches]
-            fit.steps(np.ones(AHEAD * BATCHES), rng)
-            fit._batches = batches
+        if fit._ahead:
+            for _ in range(AHEAD):
+                fit._step(fit._gradient(), rate=1.0)
         return fit
 
     def run(
@@ -158,11 +153,22 @@ class MixtureFit:
         for done, rate in enumerate(rates):
             if done % number == 0:
                 order = rng.permutation(number)
-            gradient = self._batches[order[done % number]].gradient(self.probabilities)
-            gradient *= gradient.dtype.type(number / self._queries)
-            by_logits = softmax_vjp(self.probabilities, gradient, self._segments)
-            self._adam.step(self._logits, by_logits, scale=float(rate))
-            self.probabilities = softmax(self._logits, self._segments)
+            self._step(self._gradient(self._batches[order[done % number]]), rate=float(rate))
+
+    def _gradient(self, batch: Measured | None = None) -> Table:
+        """That of a batch, which stands for all others, and of what comes ahead."""
+        found = [one.gradient(self.probabilities) for one in self._ahead]
+        if batch is not None:
+            found.append(batch.gradient(self.probabilities) * len(self._batches))
+        total = found[0]
+        for other in found[1:]:
+            total += other
+        return np.asarray(total / self._queries, total.dtype)
+
+    def _step(self, gradient: Table, *, rate: float) -> None:
+        by_logits = softmax_vjp(self.probabilities, gradient, self._segments)
+        self._adam.step(self._logits, by_logits, scale=rate)
+        self.probabilities = softmax(self._logits, self._segments)
 
 
 def choose_passes(

@@ -119,32 +119,34 @@ def deal_batches(
     found: Mapping[int, npt.NDArray[np.float64]],
     rng: np.random.Generator,
 ) -> list[Measured]:
-    """Marginals in random batches, each with its share of every level.
+    """Marginals in random batches, each with its share of every level; first what comes ahead.
 
     found: for each marginal the noisy rates and precisions of its cells, (2, cells).
     """
     workload = view.workload
     grains = Grains(layout, workload, view.weights)
-    levels = {at: workload.marginals[at].level for at in found}
+    marginals = workload.marginals
+    ahead = [at for at in found if comes_ahead(workload.schema, marginals[at])]
+    levels = {at: marginals[at].level for at in found if at not in ahead}
     dealt = [
-        at
+        int(at)
         for level in dict.fromkeys(levels.values())
         for at in rng.permutation([one for one, own in levels.items() if own == level])
     ]
-    batches = []
     parts = min(BATCHES, max(1, len(dealt) // TOGETHER))
-    for first in range(parts):
-        own = sorted(int(at) for at in dealt[first::parts])
+    batches = []
+    for number, chosen in enumerate([ahead, *(dealt[first::parts] for first in range(parts))]):
+        if not chosen:
+            continue
+        own = sorted(chosen)
         rates, precision = np.concatenate([found[at] for at in own], axis=1)
-        asked = [workload.marginals[at] for at in own]
-        ahead = [comes_ahead(workload.schema, marginal) for marginal in asked]
         batches.append(
             Measured(
                 prepared=grains.prepare(own),
                 rates=rates,
                 precision=precision,
                 impossible=impossible_queries(workload, own),
-                ahead=np.repeat(ahead, [marginal.cells for marginal in asked]),
+                ahead=number == 0 and bool(dealt),
             )
         )
     return batches

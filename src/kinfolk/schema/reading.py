@@ -41,8 +41,9 @@ TOP = (
 )
 CATEGORICAL = ("values", "labels", "missing", "derived", "label")
 NUMERIC = ("bins", "integer", "decimals", "labels", "special", "missing", "derived", "label")
-STAND_IN = "\0"
-"""The name of what could not be read, so that checks of the rest can go on."""
+STAND_IN = "\ufdd0"
+"""The name of what could not be read, so that checks of the rest can go on: no character at all,
+which nobody calls anything."""
 
 
 def read_schema(path: str | Path) -> Schema:
