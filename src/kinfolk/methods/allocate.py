@@ -20,7 +20,7 @@ from kinfolk.schema import Schema
 NOISIEST = 0.2
 """The largest noise on a cell, as a share of all groups, with which a marginal is worth buying:
 beyond it, marginals of fewer attributes leave smaller errors."""
-IN_COMMON = 32
+IN_COMMON = 40
 """How many times the budget of others goes to the same attribute of two relatives (of numbers with
 many bins, to their large bins;"""
 IN_DETAIL = 4
@@ -210,9 +210,8 @@ def priority(schema: Schema, marginal: Marginal) -> int:
 
 
 def comes_ahead(schema: Schema, marginal: Marginal) -> bool:
-    """Whether a marginal is learnt before others: how things go together, and a number's own."""
-    alike = marginal.relation is not None and priority(schema, marginal) == IN_COMMON
-    return marginal.alone or marginal.coarse or alike
+    """Whether a marginal is learnt before others: it is known better, or a number's own."""
+    return marginal.alone or priority(schema, marginal) > IN_DETAIL
 
 
 def _sets(view: PublicView, chosen: Sequence[int]) -> list[tuple[int, ...]]:
