@@ -47,6 +47,7 @@ PRIVATE = {
 
 GATES = {
     "kinfolk.privacy.curator": "the only gate on the way to a release",
+    "kinfolk.release.public": "reads tables that their owner has named as public",
     "kinfolk.audit": "attacks made-up data",
     "kinfolk.evaluate": "labelled NOT PRIVATE",
     "kinfolk.experiments": "labelled NOT PRIVATE",

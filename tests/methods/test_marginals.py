@@ -336,12 +336,12 @@ def test_with_more_noise_fewer_passes_are_worthwhile() -> None:
     passes = [
         choose_passes(
             LAYOUT,
-            measured(truth, noise, rng),
+            [batch.split_noise(rng) for batch in measured(truth, noise, rng)],
             components=30,
             most=60,
             rng=np.random.default_rng(1),
             on_progress=lambda done: None,
-        )
+        )[0]
         for noise in (0.3, 0.001)
     ]
     assert passes[0] < passes[1]
@@ -351,8 +351,9 @@ def test_as_many_passes_as_may_be_where_there_is_no_end_to_learning() -> None:
     rng = np.random.default_rng(4)
     truth = HPD.random(LAYOUT, 5, rng)
     told: list[int] = []
-    passes = choose_passes(
-        LAYOUT, measured(truth, 1e-6, rng), components=30, most=4, rng=rng, on_progress=told.append
+    halves = [batch.split_noise(rng) for batch in measured(truth, 1e-6, rng)]
+    passes, _ = choose_passes(
+        LAYOUT, halves, components=30, most=4, rng=rng, on_progress=told.append
     )
     assert (passes, told) == (4, [1, 2, 3, 4])
 

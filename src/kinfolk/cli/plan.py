@@ -14,13 +14,15 @@ from kinfolk.schema import Schema
 from kinfolk.schema.doubtful import doubtful_relations
 
 if TYPE_CHECKING:
+    from kinfolk.methods.method import Method
     from kinfolk.privacy.guarantee import Guarantee
     from kinfolk.release.estimate import Family, RunEstimate
 
 HELP = """Say what a run would do: how many queries, how much noise, how long, with how much memory.
 
 No data is needed or read, and nothing is spent. The method works for a moment on made-up groups of
-the same schema, to see how fast this machine is.
+the same schema, to see how fast this machine is. With --public, it also does the whole run on
+public tables, for half the epsilon, the epsilon and twice as much, and says what errors to expect.
 
 \b
 Example:
@@ -32,8 +34,15 @@ Example:
 @click.argument("schema", type=PATH)
 @click.option("--groups", type=int, required=True, help="How many groups the data has.")
 @click.option("--people", type=int, help="How many people it has.  [default: about 2.5 to a group]")
+@click.option(
+    "--public",
+    type=PATH,
+    help="A folder with public tables of the same schema: the run is rehearsed on them.",
+)
 @options(*PROMISE, *SETTINGS)
-def plan_command(schema: Path, groups: int, people: int | None, **settings: Any) -> None:
+def plan_command(
+    schema: Path, groups: int, people: int | None, public: Path | None, **settings: Any
+) -> None:
     """See HELP."""
     required(unit=settings["unit"], delta=settings["delta"])
     # Imported here because it brings the compiled loops along, which other commands do without.
@@ -45,6 +54,8 @@ def plan_command(schema: Path, groups: int, people: int | None, **settings: Any)
     with err.status("Trying it on made-up groups"):
         estimate = plan(declared, method, guarantee, groups=groups, people=people)
     _show(estimate, method.name, groups)
+    if public is not None:
+        _rehearse(declared, method, guarantee, public, groups)
     _say_rules(declared)
     warn_of_wide_bins(declared)
     _say_promise(declared, guarantee, groups if guarantee.unit is Unit.GROUP else estimate.people)
@@ -93,6 +104,21 @@ def _show(estimate: RunEstimate, method: str, groups: int) -> None:
             f"Time          about {_duration(estimate.expected.counting_seconds)} of counting and "
             f"{_duration(estimate.expected.fitting_seconds)} of fitting on this machine"
         )
+
+
+def _rehearse(
+    schema: Schema, method: Method, guarantee: Guarantee, public: Path, groups: int
+) -> None:
+    """Show what errors a run has on public tables."""
+    from kinfolk.release.rehearsal import rehearse
+
+    with err.status("Rehearsing on the public tables"):
+        found = rehearse(schema, method, guarantee, public, groups=groups)
+    rows = [[f"{one.epsilon:g}", f"{one.max_error:.4f}", f"{one.mean_error:.5f}"] for one in found]
+    say()
+    table("Expected errors", ["epsilon", "largest", "mean"], rows)
+    say(f"Errors of shares in a run on {groups:,} groups drawn from the public tables, with no")
+    say("prior knowledge; with `--public`, the real run may have less.")
 
 
 def _say_rules(schema: Schema) -> None:

@@ -96,9 +96,11 @@ FORCE = click.option("--force", is_flag=True, help="Overwrite what is there; nev
 
 LABELS = {
     "measuring": "Measuring marginals",
+    "reading public tables": "Learning from public tables",
     "repeating": "Working out standard errors",
     "stopping": "Stopping after this step (Ctrl-C again: at once);",
     "trying": "Finding out how long to fit",
+    "trying the prior": "Finding out how far to trust public tables",
 }
 """What a stage is called, where that is not its name."""
 EVERY = 30.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -92,6 +92,12 @@ SEED = click.option(
 SHARED = click.option(
     "--ledger", "shared", type=PATH, help="A ledger that `kinfolk ledger create` made, to draw on."
 )
+PUBLIC = click.option(
+    "--public",
+    type=PATH,
+    help="A folder with public tables of the same schema, named as in it, such as last year's: "
+    "prior knowledge at no cost. Nobody in them is protected.",
+)
 RESUME = click.option(
     "--resume", is_flag=True, help="Go on with the run whose ledger is there, if there is one."
 )
@@ -100,7 +106,7 @@ RESUME = click.option(
 @click.command(help=SYNTH, short_help="Make synthetic tables from private ones.")
 @click.argument("schema", type=PATH)
 @click.argument("tables", nargs=-1, required=True, type=PATH)
-@options(*PROMISE, INTO_FOLDER, GROUPS, FORMAT, SHARED, SEED, RESUME, FORCE, *SETTINGS)
+@options(*PROMISE, INTO_FOLDER, GROUPS, FORMAT, PUBLIC, SHARED, SEED, RESUME, FORCE, *SETTINGS)
 @REDACT
 def synth(
     schema: Path,
@@ -108,6 +114,7 @@ def synth(
     output: Path,
     groups: int | None,
     form: str,
+    public: Path | None,
     shared: Path | None,
     resume: bool,
     force: bool,
@@ -135,7 +142,7 @@ def synth(
         )
     ledger.parent.mkdir(parents=True, exist_ok=True)
     with stages() as show:
-        fitted = _fit(declared, files, ledger, resume, output / CERTIFICATE, settings, show)
+        fitted = _fit(declared, files, public, ledger, resume, output / CERTIFICATE, settings, show)
         release = fitted.release
         output.mkdir(parents=True, exist_ok=True)
         release.save(output / MODEL)
@@ -151,12 +158,13 @@ def synth(
 @click.argument("tables", nargs=-1, required=True, type=PATH)
 @options(*PROMISE)
 @click.option("-o", "--output", type=PATH, required=True, help="The model file.")
-@options(SHARED, SEED, RESUME, FORCE, *SETTINGS)
+@options(PUBLIC, SHARED, SEED, RESUME, FORCE, *SETTINGS)
 @REDACT
 def fit_command(
     schema: Path,
     tables: tuple[Path, ...],
     output: Path,
+    public: Path | None,
     shared: Path | None,
     resume: bool,
     force: bool,
@@ -171,7 +179,7 @@ def fit_command(
     _check_place(ledger, [output], shared=shared is not None, resume=resume, force=force)
     output.parent.mkdir(parents=True, exist_ok=True)
     with stages() as show:
-        fitted = _fit(declared, files, ledger, resume, None, settings, show)
+        fitted = _fit(declared, files, public, ledger, resume, None, settings, show)
         fitted.release.save(output)
     say(f"Wrote {output}.")
     _close(fitted, ledger)
@@ -316,6 +324,7 @@ def _check_place(
 def _fit(
     schema: Schema,
     files: dict[str, Any],
+    public: Path | None,
     ledger: Path,
     resume: bool,
     beside: Path | None,
@@ -339,6 +348,7 @@ def _fit(
         seed=seed,
         resume=resume,
         beside=beside,
+        public=public,
         progress=on_progress,
     )
 
@@ -357,6 +367,8 @@ def _close(fitted: Fitted, ledger: Path) -> None:
         tell(f"Warning: {warning}.")
     if not stated["private"]:
         say("NOT PRIVATE: the noise came from a seed, and nobody is protected.")
+    for note in _prior(stated):
+        tell(f"Public tables: {note}.")
     tell(f"Counting took {fitted.counting_seconds:.1f} s, fitting {fitted.fitting_seconds:.1f} s.")
     if stated["domain"] == "drafted":
         tell(DRAFTED)
@@ -374,3 +386,16 @@ def _close(fitted: Fitted, ledger: Path) -> None:
             "certificate what was spent.\nRun the same command with --resume to go on."
         )
         raise click.exceptions.Exit(130)
+
+
+def _prior(certificate: Mapping[str, Any]) -> list[str]:
+    """What the public tables lack, and how far they were of use."""
+    public, prior = certificate["run"].get("public"), certificate["release"].get("prior")
+    if public is None or prior is None:
+        return []
+    use = {
+        "none": "the measurements are met better without them, so that they were not used",
+        "tilt": "what they say was tilted towards the measurements",
+        "free": "what they say was tilted towards the measurements, then learnt on freely",
+    }
+    return [*public["notes"], use[prior["use"]]]

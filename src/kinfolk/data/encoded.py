@@ -79,7 +79,7 @@ class Encoded:
     numbers: Numbers | None = None
     """The numbers themselves, where they have been drawn (synthetic ones) or kept on request."""
     cells: CellCodes | None = None
-    """More about numbers than their bins, where it was asked for; `take` and `joined` drop it."""
+    """More about numbers than their bins, where it was asked for; `joined` drops it."""
     cleaning: Cleaning = field(default_factory=Cleaning)
     """What was left out on the way."""
     against: tuple[int, ...] = ()
@@ -118,7 +118,11 @@ class Encoded:
             offsets=offsets,
             role=None if self.role is None else self.role[people],
             numbers=numbers,
-            cells=None,
+            cells=self.cells
+            and CellCodes(
+                group={name: column[chosen] for name, column in self.cells.group.items()},
+                individual={name: column[people] for name, column in self.cells.individual.items()},
+            ),
         )
 
     @classmethod

@@ -164,6 +164,10 @@ class IndependentTraining:
             raise NothingLearntError("the method was stopped before it had learnt anything.")
         return HPD(layout=self._layout, probabilities=self._fit.probabilities)
 
+    def findings(self) -> Mapping[str, Any]:
+        """Nothing."""
+        return {}
+
     def extra(self) -> Mapping[str, npt.NDArray[Any]]:
         """How numbers lie inside their bins, where that was bought."""
         if self._numbers is None:

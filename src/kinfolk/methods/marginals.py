@@ -29,6 +29,15 @@ from kinfolk.methods.method import (
 )
 from kinfolk.methods.mixture_fit import Measured, MixtureFit, Table, choose_passes, joined
 from kinfolk.methods.number_shapes import fit_shapes
+from kinfolk.methods.prior import (
+    PRIOR_COMPONENTS,
+    PRIOR_PASSES,
+    PriorPlan,
+    PublicRates,
+    Tilt,
+    choose_plan,
+    fit_public,
+)
 from kinfolk.methods.refits import PASSES, Refits, Replicate, arrays_of, deal_batches
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout, Scheme
@@ -131,8 +140,16 @@ def _tell(progress: Progress, before: int, total: int, done: int) -> None:
 class MarginalsTraining:
     """The method at work: buy, fit, and fit again to made-up noise."""
 
-    def __init__(self, settings: Marginals, curator: Curator, rng: np.random.Generator) -> None:
+    def __init__(
+        self,
+        settings: Marginals,
+        curator: Curator,
+        rng: np.random.Generator,
+        *,
+        public: PublicRates | None = None,
+    ) -> None:
         self._settings, self._curator, self._rng = settings, curator, rng
+        self._public, self._plan = public, PriorPlan()
         self._layout = Layout.of(curator.workload.schema, scheme=settings.scheme)
         self._parts: list[Table] = []
         self._fit: MixtureFit | None = None
@@ -149,14 +166,24 @@ class MarginalsTraining:
         sizes = [
             len(part) for part in np.array_split(np.arange(settings.components), settings.parts)
         ]
-        passes = choose_passes(
+        halves = [batch.split_noise(rng) for batch in batches]
+        passes, misfit = choose_passes(
             self._layout,
-            batches,
+            halves,
             components=sizes[0],
             most=settings.max_passes,
             rng=rng,
             on_progress=lambda done: progress("trying", done, settings.max_passes),
         )
+        if self._public is None or not self._informed(batches, halves, misfit, progress):
+            self._fit_parts(batches, passes, sizes, progress)
+        self._repeat(batches, passes, sizes[0], progress)
+
+    def _fit_parts(
+        self, batches: Sequence[Measured], passes: int, sizes: Sequence[int], progress: Progress
+    ) -> None:
+        """Fit several mixtures apart, and together if there is more to learn."""
+        settings, rng = self._settings, self._rng
         total = settings.parts * passes
         for number, size in enumerate(sizes):
             self._fit = MixtureFit.random(self._layout, batches, components=size, rng=rng)
@@ -170,7 +197,6 @@ class MarginalsTraining:
                 passes, rng=rng, on_progress=lambda done: progress("fitting together", done, passes)
             )
             self._parts = [together.probabilities]
-        self._repeat(batches, passes, sizes[0], progress)
 
     def model(self) -> HPD:
         """The mixture of the parts that are finished; before, the unfinished one."""
@@ -191,6 +217,46 @@ class MarginalsTraining:
         if shapes is not None:
             found[SHARES] = shapes.to_arrays()[SHARES]
         return found
+
+    def findings(self) -> Mapping[str, Any]:
+        """How far the public tables were of use, where there were any."""
+        return {} if self._public is None else {"prior": self._plan.describe()}
+
+    def _informed(
+        self,
+        batches: Sequence[Measured],
+        halves: Sequence[tuple[Measured, Measured]],
+        misfit: float,
+        progress: Progress,
+    ) -> bool:
+        """Learn with what the public tables say, if that is better than without."""
+        assert self._public is not None  # noqa: S101  (the caller has checked)
+        settings, rng = self._settings, self._rng
+        view = self._curator.view
+        known = deal_batches(self._layout, view, self._public.certain(view.weights), rng)
+        prior = fit_public(
+            self._layout,
+            known,
+            components=min(PRIOR_COMPONENTS, settings.components),
+            passes=min(PRIOR_PASSES, settings.max_passes),
+            rng=rng,
+            on_progress=partial(progress, "reading public tables"),
+        )
+        self._plan = choose_plan(
+            self._layout,
+            halves,
+            prior,
+            without=misfit,
+            most=settings.max_passes,
+            rng=rng,
+            on_progress=lambda done: progress("trying the prior", done, 2 * settings.max_passes),
+        )
+        if self._plan.use == "none":
+            return False
+
+        fit = Tilt(self._layout, batches, prior)
+        self._parts = [fit.run(self._plan, settings.components, rng=rng)]
+        return True
 
     def _buy(self, progress: Progress) -> dict[int, npt.NDArray[np.float64]]:
         """For each marginal the noisy rates and precisions of its cells, (2, cells)."""
@@ -216,7 +282,11 @@ class MarginalsTraining:
     def _repeat(
         self, batches: Sequence[Measured], passes: int, components: int, progress: Progress
     ) -> None:
-        """What would have been learnt, had this model been the truth: again with fresh noise."""
+        """What would have been learnt, had this model been the truth: again with fresh noise.
+
+        Without a prior, also where there is one: a tilt is wrong where the data is no tilt of the
+        prior, which its own spread does not show. It was chosen for being no worse than this.
+        """
         model, numbers = self.model(), self._numbers
         refits = Refits(
             view=self._curator.view.knowing(groups=self._groups),

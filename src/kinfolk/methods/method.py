@@ -96,6 +96,9 @@ class Training(Protocol):
     def extra(self) -> Mapping[str, npt.NDArray[Any]]:
         """More arrays that belong to the model, by name: all released."""
 
+    def findings(self) -> Mapping[str, Any]:
+        """What it found out on the way that the certificate should say: released, in JSON."""
+
 
 class Method(Protocol):
     """A method and its settings, fixed before any data is seen."""

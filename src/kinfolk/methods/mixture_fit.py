@@ -143,9 +143,7 @@ class MixtureFit:
             self.steps(np.ones(BATCHES), rng)
             if on_progress is not None:
                 on_progress(done)
-        number = max(2, round(COOLING * passes)) * BATCHES
-        # From the full rate to nothing, slowly at both ends.
-        self.steps(0.5 * (1 + np.cos(np.linspace(0, np.pi, number + 1)[1:])), rng)
+        self.steps(cooling(passes), rng)
 
     def steps(self, rates: Floats, rng: np.random.Generator) -> None:
         """Steps at these rates, passing over the batches in random order."""
@@ -171,21 +169,27 @@ class MixtureFit:
         self.probabilities = softmax(self._logits, self._segments)
 
 
+def cooling(passes: int) -> Floats:
+    """Rates of the steps after so many passes: from the full one to 0, slowly at both ends."""
+    number = max(2, round(COOLING * passes)) * BATCHES
+    return 0.5 * (1 + np.cos(np.linspace(0, np.pi, number + 1)[1:]))
+
+
 def choose_passes(
     layout: Layout,
-    batches: Sequence[Measured],
+    halves: Sequence[tuple[Measured, Measured]],
     *,
     components: int,
     most: int,
     rng: np.random.Generator,
     on_progress: Callable[[int], None],
-) -> int:
+) -> tuple[int, float]:
     """How many passes a fit should make: tried with one half of the information on the other.
 
     More passes than these would learn the noise by heart. All of the information bears a few more
     than half of it, and gets them when the fit settles. `most` says that there was no end to it.
+    Also the misfit of the other half by then.
     """
-    halves = [batch.split_noise(rng) for batch in batches]
     fit = MixtureFit.random(layout, [one for one, _ in halves], components=components, rng=rng)
     best, least = 1, np.inf
     for done in range(1, most + 1):
@@ -195,8 +199,8 @@ def choose_passes(
         if misfit < least:
             best, least = done, misfit
         elif done - best >= PATIENCE:
-            return best
-    return most
+            return best, least
+    return most, least
 
 
 def joined(layout: Layout, batches: Sequence[Measured], parts: Sequence[Table]) -> MixtureFit:

@@ -106,6 +106,10 @@ class AdaptiveTraining:
         """The learner's model."""
         return self._learner.model()
 
+    def findings(self) -> Mapping[str, Any]:
+        """Nothing."""
+        return {}
+
     def extra(self) -> Mapping[str, npt.NDArray[Any]]:
         """Nothing more."""
         return {}

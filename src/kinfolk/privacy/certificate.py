@@ -36,6 +36,9 @@ FIRST_FORMAT = "kinfolk certificate 1"
 _LONGEST = 64 * 2**20
 """Bytes of a certificate file, at most."""
 
+PUBLIC = "public"
+"""Under this name a run's terms keep the digests of the public tables that it was given, if any."""
+
 PACKAGES = ("kinfolk", "opendp", "numpy")
 
 NOT_PRIVATE = "NOT PRIVATE: the noise came from a seed, and nobody is protected."
@@ -380,6 +383,7 @@ def certificate_rows(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
         *(("Never", line) for line in certificate.get("rules", {}).get("never", ())),
         *_drawn_rows(certificate["release"]),
         *(("Unprotected", line) for line in certificate.get("unprotected", ())),
+        *(("Unprotected", line) for line in _public_text(certificate["run"].get(PUBLIC))),
         ("Domain", _domain_text(certificate["domain"])),
         ("Budget", f"rho = {float(rho):.6g} ({accounting_text(certificate['accounting'])})"),
         ("Spent", f"rho = {float(spent):.6g}, in {len(certificate['spends'])} steps"),
@@ -409,6 +413,14 @@ def _drawn_rows(release: Mapping[str, Any]) -> list[tuple[str, str]]:
         number = f"replicate {release['replicate']!s:.20}"
         rows.append(("Tables", f"{number}: of a refit to made-up noise, for standard errors"))
     return rows
+
+
+def _public_text(public: Mapping[str, Any] | None) -> list[str]:
+    """Whom public tables leave open, and what they are: as a run states it, which may be wrong."""
+    if public is None:
+        return []
+    tables = ", ".join(f"{name} {digest!s:.12}" for name, digest in dict(public["tables"]).items())
+    return [f"everybody in the public tables that it was given as prior knowledge ({tables})"]
 
 
 def _domain_text(domain: str) -> str:

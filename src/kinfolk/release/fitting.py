@@ -14,11 +14,14 @@ import numpy as np
 
 from kinfolk.data.frames import TableLike, frame_kind
 from kinfolk.errors import KinfolkError
+from kinfolk.methods.informed import InformedMarginals, check_informable
 from kinfolk.methods.method import Method, NothingLearntError, Progress, silent
+from kinfolk.methods.prior import PublicRates
 from kinfolk.methods.run import Ending, run
 from kinfolk.privacy.account import Account, read_account
 from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.certificate import (
+    PUBLIC,
     certificate_of,
     check_certificate,
     check_ledger,
@@ -30,6 +33,7 @@ from kinfolk.privacy.noise import opendp
 from kinfolk.privacy.unit import Neighbours, Unit, check_rules_fit_unit
 from kinfolk.queries.workload import Workload
 from kinfolk.release.archive import model_digest
+from kinfolk.release.public import Public, read_public
 from kinfolk.release.release import PROBABILITIES, Release, checked_seed
 from kinfolk.release.verify import verify_plan
 from kinfolk.schema import Schema
@@ -78,6 +82,7 @@ def fit(
     resume: bool = False,
     passing: bool = False,
     beside: Path | None = None,
+    public: Public | None = None,
     progress: Progress = silent,
 ) -> Fitted:
     """Fit a model to tables, or go on with a run whose ledger is there.
@@ -89,7 +94,9 @@ def fit(
 
     `passing` is for a ledger that nobody will look at again: it is not bound to the data. `beside`
     is where a certificate of the same release may stand; one that the ledger contradicts is
-    refused. Ctrl-C stops between two steps; the certificate says what the ledger has on disk.
+    refused. `public` are tables in which nobody is to be protected, as prior knowledge; a resumed
+    run must have the same. Ctrl-C stops between two steps; the certificate says what the ledger has
+    on disk.
     """
     # What can be refused is refused before the data is read, which may take long.
     if not ledger.parent.is_dir():
@@ -101,12 +108,20 @@ def fit(
     began = ledger.exists()
     if began and beside is not None and beside.exists():
         _check_beside(ledger, beside)
-    identity = _identity(method, guarantee, checked_seed(seed), ledger, resume=resume)
+    known = None
+    asked = method.asks(Workload.of(schema))
+    if public is not None:
+        informable = check_informable(method)
+        known = read_public(
+            schema, public, asked, unit=guarantee.unit, size_weighted=method.size_weighted
+        )
+        method = InformedMarginals.of(informable, known)
+    identity = _identity(method, guarantee, checked_seed(seed), ledger, known, resume=resume)
     progress("counting", 0, 1)
     start = time.perf_counter()
     curator = Curator.of_tables(
         tables,
-        method.asks(Workload.of(schema)),
+        asked,
         guarantee=guarantee,
         ledger=ledger,
         seed=seed,
@@ -147,7 +162,8 @@ def fit(
         raise
     extra = done.training.extra()
     digest = model_digest(schema, groups, {PROBABILITIES: model.probabilities, **extra})
-    certificate = certificate_of(account, own, schema, head=head, release={"model": digest})
+    released = {"model": digest, **done.training.findings()}
+    certificate = certificate_of(account, own, schema, head=head, release=released)
     release = Release(
         model=model,
         certificate=certificate,
@@ -226,12 +242,19 @@ def _remove(ledger: Path) -> None:
 
 
 def _identity(
-    method: Method, guarantee: Guarantee, seed: int | None, ledger: Path, *, resume: bool
+    method: Method,
+    guarantee: Guarantee,
+    seed: int | None,
+    ledger: Path,
+    public: PublicRates | None,
+    *,
+    resume: bool,
 ) -> dict[str, Any]:
     """What identifies a run, in JSON; a ledger that is there must be of the same run."""
     settings = json.loads(json.dumps(dict(method.settings)))
     wanted = {"method": method.name, "settings": settings}
-    fresh = {**wanted, SEED: secrets.randbits(63) if seed is None else seed}
+    wanted[PUBLIC] = None if public is None else public.describe()
+    fresh = {**_run(wanted), SEED: secrets.randbits(63) if seed is None else seed}
     if not ledger.exists():
         return fresh
     account = read_account(ledger)
@@ -253,7 +276,12 @@ def _identity(
         raise KinfolkError(
             f"{ledger}: the run was begun with the seed {begun[SEED]}, not {seed}. Use the same."
         )
-    return {**wanted, SEED: begun[SEED]}
+    return {**_run(wanted), SEED: begun[SEED]}
+
+
+def _run(wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """What the ledger is told; without public tables, nothing about them."""
+    return {name: value for name, value in wanted.items() if value is not None}
 
 
 def _begun(
@@ -273,6 +301,11 @@ def _begun(
         **old.guarantee.describe(),
     }
     after = {"method": wanted["method"], **wanted["settings"], **guarantee.describe()}
+    if old.run.get(PUBLIC) != wanted[PUBLIC]:
+        raise KinfolkError(
+            f"{ledger}: the run was begun with {_tables(old.run.get(PUBLIC))}, not with "
+            f"{_tables(wanted[PUBLIC])}. Resume it with the same, or start in another place."
+        )
     for name, value in after.items():
         if name not in before or before[name] != value:
             raise KinfolkError(
@@ -280,3 +313,11 @@ def _begun(
                 "Resume it with the settings that it was begun with, or start in another place."
             )
     return old.run
+
+
+def _tables(public: Mapping[str, Any] | None) -> str:
+    """Public tables, or none, in a message."""
+    if public is None:
+        return "no public tables"
+    digests = (f"{name} {digest[:12]}" for name, digest in public["tables"].items())
+    return f"the public tables {', '.join(digests)}"

@@ -15,6 +15,7 @@ from kinfolk.methods.registry import method_named
 from kinfolk.notebook import show
 from kinfolk.privacy.unit import Unit, Wording
 from kinfolk.release.fitting import fit, promised
+from kinfolk.release.public import Public
 from kinfolk.release.release import Release, checked_seed
 from kinfolk.schema import Schema
 from kinfolk.schema.words import singular
@@ -92,10 +93,15 @@ class Synthesizer:
         self,
         tables: Mapping[str, TableLike],
         *,
+        public: Public | None = None,
         resume: bool = False,
         progress: Progress | None = None,
     ) -> Self:
         """Fit to tables by name: data frames of pandas, polars or pyarrow, or paths.
+
+        `public` are tables of the same schema in which nobody is to be protected, such as an
+        earlier public file, or a folder of them: the method `marginals` begins with what they say,
+        as far as the noisy measurements bear it out.
 
         Every fit spends epsilon and delta anew, unless it resumes the run of its ledger. Ctrl-C
         keeps what was learnt so far: `release` has it, and the interruption goes on. So it is with
@@ -120,6 +126,7 @@ class Synthesizer:
                 seed=self.seed,
                 resume=resume and self.ledger is not None,
                 passing=self.ledger is None,
+                public=public,
                 progress=progress or silent,
             )
         self._release = fitted.release

@@ -1,0 +1,92 @@
+"""A prior is tilted towards measurements, and left alone where they are met better without."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kinfolk.datasets import load_schema
+from kinfolk.methods.mixture_fit import Measured
+from kinfolk.methods.prior import PriorPlan, Tilt, choose_plan, numbers_of_copies
+from kinfolk.models.hpd import HPD
+from kinfolk.models.layout import Layout
+from kinfolk.models.mixture.prepared import Prepared
+from kinfolk.queries.workload import Workload
+
+SCHEMA = load_schema("acs-red")
+LAYOUT = Layout.of(SCHEMA)
+PREPARED = Prepared.of(LAYOUT, Workload.of(SCHEMA, k=2))
+K = 12
+
+
+def prior_logits(seed: int = 1) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal((LAYOUT.rows, K)).astype(np.float32)
+
+
+def tilted_truth(logits: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Answers of the prior after a tilt, with components of unequal weight."""
+    copies = rng.multinomial(60, rng.dirichlet(np.ones(K)))
+    shift = rng.standard_normal((LAYOUT.rows, 1)).astype(np.float32)
+    table = HPD.from_logits(LAYOUT, np.repeat(logits + shift, copies, axis=1)).probabilities
+    return PREPARED.answers(table)
+
+
+def measured(rates: np.ndarray, noise: float, rng: np.random.Generator) -> Measured:
+    noisy = rates + noise * rng.standard_normal(len(rates))
+    return Measured(prepared=PREPARED, rates=noisy, precision=np.full(len(rates), noise**-2))
+
+
+def error(table: np.ndarray, rates: np.ndarray) -> float:
+    return float(np.abs(PREPARED.answers(table) - rates).mean())
+
+
+def test_a_tilt_is_found_again() -> None:
+    """Shifts and weights both matter, and the copies that stand for weights answer as well."""
+    rng = np.random.default_rng(3)
+    logits = prior_logits()
+    truth = tilted_truth(logits, rng)
+    fit = Tilt(LAYOUT, [measured(truth, 1e-4, rng)], logits)
+    before = error(fit.weighted, truth)
+    table = fit.run(PriorPlan(use="tilt", tilting=15), 120, rng=rng)
+    assert table.shape == (LAYOUT.rows, 120)
+    assert error(table, truth) < before / 20
+
+
+def test_weights_are_part_of_the_answers() -> None:
+    """As if a component were there as often as its weight says."""
+    rng = np.random.default_rng(4)
+    fit = Tilt(LAYOUT, [measured(tilted_truth(prior_logits(), rng), 1e-3, rng)], prior_logits())
+    fit.steps(np.ones(20), rng)
+    first = fit.weighted[: LAYOUT.group_start].sum(axis=0) / K
+    assert first.std() > 0.01
+    assert first.sum() == pytest.approx(1, abs=1e-5)
+    probabilities = fit.weighted.copy()
+    probabilities[: LAYOUT.group_start] /= first * K
+    copies = numbers_of_copies(first, 20_000)
+    many = PREPARED.answers(np.repeat(probabilities, copies, axis=1))
+    assert np.abs(many - PREPARED.answers(fit.weighted)).max() < 2e-4
+
+
+def test_copies_are_as_many_as_wanted() -> None:
+    weights = np.random.default_rng(1).dirichlet(np.full(50, 0.2))
+    copies = numbers_of_copies(weights, 1000)
+    assert copies.sum() == 1000
+    assert np.abs(copies - 1000 * weights).max() < 1.01
+
+
+def plan(halves: list[tuple[Measured, Measured]], logits: np.ndarray, without: float) -> PriorPlan:
+    rng = np.random.default_rng(2)
+    return choose_plan(
+        LAYOUT, halves, logits, without=without, most=10, rng=rng, on_progress=lambda done: None
+    )
+
+
+def test_a_prior_is_used_where_it_helps_and_left_where_it_does_not() -> None:
+    rng = np.random.default_rng(5)
+    logits = prior_logits()
+    truth = tilted_truth(logits, rng)
+    halves = [measured(truth, 0.02, rng).split_noise(rng)]
+    # What the truth itself would miss the other half by: nothing does better but by chance.
+    least = sum(float((other.precision * (truth - other.rates) ** 2).sum()) for _, other in halves)
+    assert plan(halves, logits, without=1.5 * least).use != "none"
+    assert plan(halves, 40 * prior_logits(seed=9), without=1.05 * least).use == "none"
