@@ -147,8 +147,15 @@ def test_sizes_differ_as_much_as_they_can(neighbours: Neighbours) -> None:
 
 
 def test_a_run_spends_everything(tmp_path: Path) -> None:
-    steps = {"default": 3, "dropped": 3, "measure": 1, "sizes": 1, "select": 1,
-             "select-marginal": 1, "run": 6}
+    steps = {
+        "default": 3,
+        "dropped": 3,
+        "measure": 1,
+        "sizes": 1,
+        "select": 1,
+        "select-marginal": 1,
+        "run": 6,
+    }
     for what, kind in SUBJECTS.items():
         ledger = tmp_path / f"{what}.jsonl"
         promise = Guarantee.of(

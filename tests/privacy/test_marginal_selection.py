@@ -1,4 +1,4 @@
-"""Choosing a marginal costs what its score can move, by every pair of neighbours of a small town."""
+"""Choosing a marginal costs what its score can move, by every pair of neighbours."""
 
 from __future__ import annotations
 

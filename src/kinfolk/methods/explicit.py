@@ -49,19 +49,27 @@ class MWEM:
         self._max_iterations = max_iterations
         self._now = Histogram.uniform(workload.schema)
         self._average = Average() if iterate == "average" else None
+        self._answers: Floats | None = None
 
     def answer(self) -> Floats:
         """Its answers to the whole workload: (queries,) shares."""
-        return self._now.answer(self._workload)
+        if self._answers is None:
+            self._answers = self._now.answer(self._workload)
+        return self._answers
 
     def learn(self, queries: Sequence[int], shares: Floats) -> None:
         """One update; what was there before it goes into the average."""
         if self._average is not None:
             self._average.add(self._now)
-        asked = [self._workload.query(number) for number in queries]
         self._now = mwem_update(
-            self._now, asked, shares, max_iterations=self._max_iterations, rng=self._rng
+            self._now,
+            [self._workload.query(number) for number in queries],
+            shares,
+            max_iterations=self._max_iterations,
+            rng=self._rng,
+            answers=self.answer()[list(queries)],
         )
+        self._answers = None
 
     def model(self) -> Histogram:
         """The average over all rounds, or the last distribution."""

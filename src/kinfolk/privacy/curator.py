@@ -312,8 +312,9 @@ class Curator:
         choice = purchase.mechanism
         assert isinstance(choice, Exponential)  # noqa: S101  (that is how one selects)
         rounded = _rounded(estimates, self.workload.size)
-        number = len(candidates(np.zeros(self.workload.size, np.int64)))
-        offered = np.setdiff1d(np.arange(number), np.asarray(without, np.int64))
+        allowed = candidates(np.ones(self.workload.size, np.int64)) > 0
+        allowed[list(without)] = False
+        offered = np.flatnonzero(allowed)
         if not len(offered):
             raise KinfolkError("nothing is left to choose from. Leave out fewer candidates.")
         released = self.__ledger.find(step)
