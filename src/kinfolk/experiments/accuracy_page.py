@@ -118,8 +118,8 @@ def _cells(found: Found, measure: str) -> dict[Key, Best]:
             (mean(by_seed[one] for one in seeds or by_seed), rounds, list(by_seed.values()))
             for rounds, by_seed in by_rounds.items()
         ]
-        _, rounds, values = min(figures)
-        best[key] = Best(values, rounds)
+        _, turns, chosen = min(figures)
+        best[key] = Best(chosen, turns)
     return best
 
 
