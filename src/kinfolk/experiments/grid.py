@@ -35,15 +35,15 @@ class Variant:
 VARIANTS: Mapping[str, Variant] = {
     "hpd-fixed": Variant(label="HPD-Fixed", method="hpd-fixed"),
     "mwem": Variant(label="MWEM", method="mwem"),
-    "mwem-last": Variant(label="MWEM, last round", method="mwem", settings={"iterate": "last"}),
     "pep": Variant(label="PEP", method="pep"),
     "hpd-gen": Variant(label="HPD-Gen, fixed noise", method="hpd-gen", settings={"noise": "fixed"}),
     "hpd-gen-resampled": Variant(
         label="HPD-Gen, resampled noise", method="hpd-gen", settings={"noise": "resampled"}
     ),
+    "mwem-last": Variant(label="MWEM, last round", method="mwem", settings={"iterate": "last"}),
 }
 """Every line that a figure can have."""
-PAPER = ("hpd-fixed", "mwem", "pep", "hpd-gen", "hpd-gen-resampled")
+PAPER = tuple(name for name in VARIANTS if name != "mwem-last")
 """Those that are run where nobody chooses."""
 
 
