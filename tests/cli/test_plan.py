@@ -214,6 +214,21 @@ workload: {sets: [[a, b], [a, c]]}
     assert (people.level, people.relation) == ("individual", None)
 
 
+def test_a_level_without_such_answers_is_left_out() -> None:
+    """Of no attribute but a person's own nothing can be said about homes alone."""
+    schema = Schema.from_text("""
+group: {table: homes, id: home, attributes: {}}
+individual: {table: people, group_id: home, attributes: {sex: {values: [m, f]}}}
+max_size: 3
+workload: {sets: [[sex]], levels: [individual]}
+""")
+    method = Marginals()
+    guarantee = promise(REPLACE, accounting=method.accounting)
+    found = plan(schema, method, guarantee, groups=5000, benchmark=False).known
+    assert found
+    assert all(one.errors for one in found)
+
+
 @pytest.mark.parametrize("unit", ["household", "person"])
 def test_more_attributes_are_known_less_well(unit: str) -> None:
     method = Marginals()

@@ -101,6 +101,8 @@ def _say_known(estimate: RunEstimate, schema: Schema) -> None:
         say(f"What the noise allows: {estimate.choices:,} measurements, one chosen after another,")
         say("are as good as the table says. All other answers are learnt from these.")
         return
+    if not estimate.known:
+        return
     say("What the noise allows, as a standard error in points (hundredths of the whole):")
     for one in estimate.known:
         who = schema.table_names[0 if one.level == "group" else -1]
@@ -112,8 +114,8 @@ def _say_known(estimate: RunEstimate, schema: Schema) -> None:
             *(f"by {_NUMBERS[ways]} to {_points(one.errors[ways])}" for ways in rest),
         ]
         say(f"  A share of {who}{related} {_listed(known)}.")
-    if estimate.known and (most := max(max(one.errors) for one in estimate.known)) < max(_NUMBERS):
-        left = [number for ways, number in _NUMBERS.items() if ways > most]
+    most = max(max(one.errors) for one in estimate.known)
+    if left := [number for ways, number in _NUMBERS.items() if ways > most]:
         say(f"  By {_listed(left, 'or')} attributes nothing is measured: the model fills it in.")
 
 

@@ -61,10 +61,10 @@ def known(view: PublicView, steps: Iterable[Step]) -> tuple[Known, ...]:
                 if marginal.level == "individual" and not attributes[1] and _evens(view, row):
                     precisions["group", None][attributes] += (people / sigma) ** 2 / cells
     return tuple(
-        Known(level=level, relation=relation, errors=_middle(level, found))
+        Known(level=level, relation=relation, errors=errors)
         for wanted in FAMILIES
         for (level, relation), found in precisions.items()
-        if level == wanted
+        if level == wanted and (errors := _middle(level, found))
     )
 
 
