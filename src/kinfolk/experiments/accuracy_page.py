@@ -30,7 +30,8 @@ times as much for a selection, and by a looser conversion, so that the same prom
 noise. K is the number of components. T is the number of rounds, the best of those that were run
 (100, 200 and 300 in a full bench), chosen with the true errors as the paper does, for max and mean
 apart, over the seeds that every T was run with: two numbers where they differ. To save time, not
-every T was run with every seed; runs.csv says which.
+every T was run with every seed; runs.csv says which. Of the fair comparison there is one seed so
+far, on Atlanta, with T = 100 and 200 (at epsilon 0.25 with 100 alone); of whole marginals nothing.
 
 `marginals` is the default method with its default settings. `no noise` fits the true answers: what
 the model can hold. No group attribute is taken as derived. "90% covers" is how many true answers
