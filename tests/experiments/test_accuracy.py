@@ -10,7 +10,7 @@ import pytest
 
 from kinfolk.datasets import load_schema
 from kinfolk.experiments import accuracy
-from kinfolk.experiments.accuracy import Data, AccuracyRun, measure_accuracy, plain, runs
+from kinfolk.experiments.accuracy import AccuracyRun, Data, measure_accuracy, plain, runs
 from kinfolk.experiments.reproducing import fit_seeded
 from kinfolk.experiments.simulate import simulate_tables
 from kinfolk.methods.marginals import Marginals

@@ -29,14 +29,14 @@ from kinfolk.data.encoded import Encoded
 from kinfolk.datasets import load_detroit, load_schema
 from kinfolk.evaluate.metrics import shares
 from kinfolk.experiments.accuracy_page import write_accuracy_page
-from kinfolk.experiments.run_file import LABEL, append_row, read_rows
 from kinfolk.experiments.reproducing import fit_seeded, true_errors
+from kinfolk.experiments.run_file import LABEL, append_row, read_rows
 from kinfolk.experiments.simulate import simulate
 from kinfolk.methods.marginals import Marginals
-from kinfolk.methods.refits import REPLICATES
 from kinfolk.methods.method import Method
 from kinfolk.methods.mixture_fit import BATCHES, Measured, MixtureFit
 from kinfolk.methods.paper import hpd_fixed
+from kinfolk.methods.refits import REPLICATES
 from kinfolk.models.base import Model
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
@@ -189,11 +189,15 @@ def runs(names: list[str], seeds: int, components: int) -> Iterator[AccuracyRun]
         for data in names:
             if data.endswith("derived"):
                 # What it costs to declare a derived attribute: nothing, but for the unit person.
-                yield from (AccuracyRun(data, "marginals", "person", one, 0, 0, seed) for one in EPSILONS)
+                yield from (
+                    AccuracyRun(data, "marginals", "person", one, 0, 0, seed) for one in EPSILONS
+                )
                 continue
             yield AccuracyRun(data, "no noise", "none", math.inf, 0, 0, seed)
             for epsilon in reversed(EPSILONS):
-                yield from (AccuracyRun(data, "marginals", unit, epsilon, 0, 0, seed) for unit in UNITS)
+                yield from (
+                    AccuracyRun(data, "marginals", unit, epsilon, 0, 0, seed) for unit in UNITS
+                )
                 for name, rounds in itertools.product(BASELINES, ROUNDS):
                     yield AccuracyRun(data, name, "person", epsilon, rounds, components, seed)
 
