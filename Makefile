@@ -63,11 +63,12 @@ test-processors: $(VENV)/dev ## run the numeric tests as on other processors; PR
 	@.ci/test-processors $(BIN)/python $(PROCESSORS)
 
 .PHONY: bench
-bench: $(VENV)/core ## measure counting, selection, answering, sampling; BENCH=--quick for a shorter one
+bench: $(VENV)/core ## measure counting, selection, answering, sampling, MWEM; BENCH=--quick for a shorter one
 	@$(BIN)/python -m bench.counting $(BENCH)
 	@$(BIN)/python -m bench.selection
 	@$(BIN)/python -m bench.answering
 	@$(BIN)/python -m bench.sampling
+	@$(BIN)/python -m bench.multiplicative
 
 .PHONY: beside
 beside: $(VENV)/core ## compare speed and memory with another checkout; BESIDE="../old --rounds 3"

@@ -28,7 +28,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--atlanta", type=Path, default=BESIDE, help="households.csv, persons.csv")
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--components", type=int, default=500, help="K of the paper's method")
+    parser.add_argument("--components", type=int, default=1000, help="K of HPD-Fixed")
     parser.add_argument("--only", default="", help="runs whose name has this word")
     parser.add_argument("-o", "--output", type=Path, default=Path("docs/accuracy"))
     told = parser.parse_args()

@@ -46,7 +46,7 @@ def audited(
 @pytest.mark.parametrize(
     ("what", "runs"),
     [("default", 60), ("dropped", 40), ("measure", 120), ("sizes", 120), ("select", 120),
-     ("run", 60)],
+     ("select-marginal", 120), ("run", 60)],
 )  # fmt: skip
 def test_a_correct_program_survives(what: str, neighbours: Neighbours, runs: int) -> None:
     result = audited(what, neighbours, runs=runs)
@@ -147,7 +147,15 @@ def test_sizes_differ_as_much_as_they_can(neighbours: Neighbours) -> None:
 
 
 def test_a_run_spends_everything(tmp_path: Path) -> None:
-    steps = {"default": 3, "dropped": 3, "measure": 1, "sizes": 1, "select": 1, "run": 6}
+    steps = {
+        "default": 3,
+        "dropped": 3,
+        "measure": 1,
+        "sizes": 1,
+        "select": 1,
+        "select-marginal": 1,
+        "run": 6,
+    }
     for what, kind in SUBJECTS.items():
         ledger = tmp_path / f"{what}.jsonl"
         promise = Guarantee.of(

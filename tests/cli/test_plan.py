@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -10,13 +12,16 @@ from homes import HOMES, homes
 from kinfolk.cli.main import run
 from kinfolk.datasets import load_schema, schema_text
 from kinfolk.methods.marginals import Marginals
-from kinfolk.methods.method import Method
+from kinfolk.methods.method import Method, Step
 from kinfolk.methods.paper import hpd_fixed, mwem
 from kinfolk.privacy.unit import Unit
-from kinfolk.queries.workload import FAMILIES
+from kinfolk.privacy.view import PublicView
+from kinfolk.queries.workload import FAMILIES, Workload
 from kinfolk.release.estimate import _Enough, _Watch, plan
+from kinfolk.release.known import known
 from kinfolk.release.synthesizer import Synthesizer
-from promises import REPLACE, promise
+from kinfolk.schema import Schema
+from promises import IN_PLACE, REPLACE, promise
 from release.small import synthesizer
 
 
@@ -173,3 +178,97 @@ def test_rules_and_relations_that_nothing_tells_apart(
     promised[promised.index("household")] = "person"
     assert run(["plan", str(path), *promised]) == 2
     assert "`on_violation: drop` leaves out whole groups" in capsys.readouterr().err
+
+
+def _own_view(schema: Schema, method: Method, *, people: int) -> PublicView:
+    guarantee = promise(IN_PLACE, accounting=method.accounting)
+    workload = method.asks(Workload.of(schema))
+    return PublicView.of(
+        workload,
+        guarantee,
+        size_weighted=method.size_weighted,
+        groups=people,
+        people=people,
+    )
+
+
+def test_what_is_known_follows_from_what_is_measured() -> None:
+    """By hand: two measured marginals, with sums over what is not asked for."""
+    schema = Schema.from_text("""
+individual:
+  table: people
+  attributes: {a: {values: [0, 1]}, b: {values: [0, 1, 2]}, c: {values: [0, 1, 2, 3]}}
+max_size: 1
+workload: {sets: [[a, b], [a, c]]}
+""")
+    view = _own_view(schema, mwem(), people=1000)
+    steps = [
+        Step(key=f"{at}", rho=Fraction(1, 50), purchase=view.measure([at], rho=Fraction(1, 50)))
+        for at in (0, 1)
+    ]
+    sigma = view.measure([0], rho=Fraction(1, 50)).mechanism.noise / 1000
+    (people,) = known(view, steps)
+    # a: sums over 3 and over 4 cells, at their best; b: over 2; c: over 2.
+    both = (1 / (3 * sigma**2) + 1 / (4 * sigma**2)) ** -0.5
+    assert people.errors == pytest.approx({1: sorted([both, sigma * 2**0.5])[1], 2: sigma})
+    assert (people.level, people.relation) == ("individual", None)
+
+
+def test_a_level_without_such_answers_is_left_out() -> None:
+    """Of no attribute but a person's own nothing can be said about homes alone."""
+    schema = Schema.from_text("""
+group: {table: homes, id: home, attributes: {}}
+individual: {table: people, group_id: home, attributes: {sex: {values: [m, f]}}}
+max_size: 3
+workload: {sets: [[sex]], levels: [individual]}
+""")
+    method = Marginals()
+    guarantee = promise(REPLACE, accounting=method.accounting)
+    found = plan(schema, method, guarantee, groups=5000, benchmark=False).known
+    assert found
+    assert all(one.errors for one in found)
+
+
+@pytest.mark.parametrize("unit", ["household", "person"])
+def test_more_attributes_are_known_less_well(unit: str) -> None:
+    method = Marginals()
+    neighbours = REPLACE if unit == "household" else IN_PLACE
+    guarantee = promise(neighbours, epsilon=1.0, delta=1e-9, accounting=method.accounting)
+    found = plan(load_schema("acs"), method, guarantee, groups=87_453, benchmark=False)
+    assert [one.level for one in found.known] == ["group", "individual"]
+    for one in found.known:
+        assert list(one.errors) == [1, 2, 3]
+        assert list(one.errors.values()) == sorted(one.errors.values())
+        # What is measured itself has about the noise that the table shows; own attributes of homes,
+        # which no weights make smaller, have less.
+        (family,) = (f for f in found.families if f.name == FAMILIES[one.level])
+        assert family.noise is not None
+        assert family.noise[0] / family.total < 1.5 * one.errors[3]
+        assert one.errors[3] < 3 * family.noise[1] / family.total
+    assert found.choices == 0
+
+
+def test_the_plan_says_in_words_what_the_noise_allows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "schema.yaml"
+    path.write_text(RELATED, encoding="utf-8")
+    promised = ["--groups", "500", "--unit", "household", "--epsilon", "1", "--delta", "1e-9"]
+    quick = ["--components", "4", "--parts", "1", "--replicates", "0", "--max-passes", "1"]
+    assert run(["plan", str(path), *promised, *quick]) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"A share of homes by one attribute is known to about [\d.]+ points", said)
+    assert re.search(r"A share of people and their relatives \(parent\) by ", said)
+    assert "By three attributes nothing is measured: the model fills it in." in said
+    assert run(["plan", str(path), *promised, "--method", "mwem", "--rounds", "7"]) == 0
+    assert "7 measurements, one chosen after another" in capsys.readouterr().out
+
+
+def test_no_column_of_the_plan_is_empty(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "schema.yaml"
+    path.write_text(RELATED, encoding="utf-8")
+    promised = ["--groups", "500", "--unit", "household", "--epsilon", "1", "--delta", "1e-9"]
+    assert run(["plan", str(path), *promised, "--method", "independent"]) == 0
+    said = capsys.readouterr().out
+    assert "noise in counts" not in said
+    assert re.search(r"In all [\d,]+ marginals, [\d,]+ queries\.", said)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,81 @@ def test_it_learns_and_spends_no_more_than_it_has(
     assert len(bought) == 60 + len(totals)
     after = np.abs(model.model().answer(WORKLOAD) - TRUE).mean()
     assert after * improvement < before
+
+
+@pytest.mark.parametrize("neighbours", list(Neighbours))
+@pytest.mark.parametrize(("name", "improvement"), [("mwem", 2.0), ("pep", 8.0), ("hpd-fixed", 5.0)])
+def test_whole_marginals_are_measured_and_learnt_from(
+    tmp_path: Path, neighbours: Neighbours, name: str, improvement: float
+) -> None:
+    every = len(WORKLOAD.marginals)
+    loop = AdaptiveMeasurements(rounds=every + 1, measure="marginal", repeats=False, clip=True)
+    model = learner(name, rounds=loop.rounds)
+    before = np.abs(model.answer() - TRUE).mean()
+    with curator(tmp_path, neighbours) as gate:
+        loop.run(gate, model)
+        assert 0 <= gate.remaining < gate.guarantee.rho / 10**6
+        assert check_certificate(certified(gate)) == []
+        spends = [spend for spend in gate.own.spends if spend.key.startswith("measure ")]
+        squares = {
+            gate.view.sensitivities.of(at).l2_squared for at in range(len(WORKLOAD.marginals))
+        }
+        assert {spend.mechanism.squared_sensitivity for spend in spends} == squares
+        chosen = [
+            one.value for one in gate.own.releases.values() if one.spend.key.startswith("select ")
+        ]
+    # Each once, before one of them is chosen again.
+    assert sorted(chosen[:every]) == list(range(every))
+    after = np.abs(model.model().answer(WORKLOAD) - TRUE).mean()
+    assert after * improvement < before
+
+
+def test_a_share_is_clipped_if_that_is_asked_for(tmp_path: Path) -> None:
+    class Listener:
+        """Learns nothing; knows what it was taught."""
+
+        def answer(self) -> np.ndarray:
+            return np.full(WORKLOAD.size, 0.5)
+
+        def learn(self, queries: Sequence[int], shares: np.ndarray) -> None:
+            self.shares = shares
+
+    told = []
+    for clip in (False, True):
+        folder = tmp_path / str(clip)
+        folder.mkdir()
+        listener = Listener()
+        counter = Counter(WORKLOAD)
+        counter.add(DATA)
+        weak = promise(IN_PLACE, epsilon=0.01, delta=1e-8)
+        with Curator(counter, guarantee=weak, ledger=folder / "l.jsonl", seed=11) as gate:
+            AdaptiveMeasurements(rounds=20, clip=clip).run(gate, listener)
+        told.append(listener.shares)
+    assert told[0].min() < 0
+    np.testing.assert_array_equal(told[1], told[0].clip(0, 1))
+
+
+def test_what_is_measured_is_known() -> None:
+    with pytest.raises(KinfolkError, match=r"measure is 'cell'\. Choose one of 'query'"):
+        AdaptiveMeasurements(measure="cell")
+
+
+def test_mwem_releases_the_last_distribution_if_that_is_asked_for(tmp_path: Path) -> None:
+    found = {}
+    for iterate in ("average", "last"):
+        (tmp_path / iterate).mkdir()
+        model = MWEM(WORKLOAD, rng=np.random.default_rng(1), iterate=iterate)
+        with curator(tmp_path / iterate) as gate:
+            AdaptiveMeasurements(rounds=6).run(gate, model)
+        found[iterate] = model.model().answer(WORKLOAD)
+        np.testing.assert_array_equal(model.answer(), model._now.answer(WORKLOAD))
+        if iterate == "last":
+            np.testing.assert_array_equal(found[iterate], model.answer())
+    # The average has the uniform distribution in it.
+    errors = {iterate: np.abs(one - TRUE).mean() for iterate, one in found.items()}
+    assert errors["last"] < errors["average"]
+    with pytest.raises(KinfolkError, match=r"iterate is 'best'\. Choose one of 'average', 'last'"):
+        MWEM(WORKLOAD, rng=np.random.default_rng(1), iterate="best")
 
 
 @pytest.mark.parametrize("name", ["mwem", "hpd-fixed"])

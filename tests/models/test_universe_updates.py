@@ -93,6 +93,38 @@ def test_mwem_is_the_papers_algorithm(max_iterations: int, data: st.DataObject) 
     np.testing.assert_allclose(histogram.answer(workload), by_hand.answers(), atol=1e-12)
 
 
+FLAT = Schema.from_text("""
+individual:
+  table: people
+  attributes: {sex: {values: [m, f]}, age: {values: [0, 1, 2, 3]}, farm: {values: [0, 1, 2]}}
+max_size: 1
+workload: {k: 2}
+""")
+
+
+@pytest.mark.parametrize("max_iterations", [2, 100])
+def test_so_it_is_where_people_stand_alone(max_iterations: int) -> None:
+    """There only those that a query counts are touched."""
+    workload, rng = Workload.of(FLAT), np.random.default_rng(3)
+    numbers, queries = measured_queries(workload, 12, rng)
+    measured = rng.uniform(size=len(numbers))
+    by_hand, histogram = ByHand(FLAT, workload), Histogram.uniform(FLAT)
+    for turn in range(3):
+        by_hand.update(numbers, measured, max_iterations, np.random.default_rng(turn))
+        histogram = mwem_update(
+            histogram,
+            queries,
+            measured,
+            max_iterations=max_iterations,
+            rng=np.random.default_rng(turn),
+            answers=histogram.answer(workload)[numbers] if turn else None,
+        )
+        np.testing.assert_allclose(histogram.answer(workload), by_hand.answers(), atol=1e-12)
+        np.testing.assert_allclose(
+            histogram.answer_queries(queries), by_hand.answers()[numbers], atol=1e-12
+        )
+
+
 @pytest.mark.parametrize("roles", [False, True])
 def test_mwem_approaches_what_was_measured(roles: bool) -> None:
     schema = tiny_schema([2, 3], [2, 2], max_size=3, roles=roles, k=3)

@@ -22,6 +22,7 @@ from kinfolk.privacy.sensitivity import paired_marginals, workload_weights
 from kinfolk.privacy.unit import Neighbours
 from kinfolk.queries.counting import Counter, count
 from kinfolk.queries.workload import Workload
+from kinfolk.release.verify import recompute
 from kinfolk.schema import Schema
 from promises import ADD_REMOVE, IN_PLACE, REPLACE, certified, promise
 
@@ -128,6 +129,39 @@ def test_levels_are_made_comparable_by_public_multipliers(tmp_path: Path) -> Non
         assert isinstance(mechanism, Exponential)
         # Q_G moves by 1 count times 7, Q_I by M = 4 counts times 2.
         assert mechanism.sensitivity == 8
+
+
+def test_a_marginal_with_a_query_that_is_far_off_is_selected(tmp_path: Path) -> None:
+    """By its worst query, not by the sum of many that are a little off."""
+    estimates = EXACT.astype(float)
+    large = max(range(len(WORKLOAD.marginals)), key=lambda at: WORKLOAD.marginals[at].cells)
+    estimates[WORKLOAD.offsets[large] : WORKLOAD.offsets[large + 1]] += 30
+    worst = next(at for at in range(len(WORKLOAD.marginals)) if at != large)
+    estimates[WORKLOAD.offsets[worst]] -= 300
+    with curator(tmp_path) as gate:
+        share = gate.remaining / 4
+        assert gate.select_marginal(estimates, rho=share, step="one") == worst
+        # A choice that was made is made for good.
+        assert gate.select_marginal(estimates, rho=share, step="one", without=[worst]) == worst
+        second = gate.select_marginal(estimates, rho=share, step="two", without=[worst])
+        assert second != worst
+        query = gate.select_query(
+            estimates, rho=share, step="three", without=[WORKLOAD.offsets[worst]]
+        )
+        assert query != WORKLOAD.offsets[worst]
+        certificate = certified(gate)
+    assert check_certificate(certificate) == []
+    assert recompute(certificate, gate.view) == []
+    kinds = [spend["bought"]["select"] for spend in certificate["spends"]]
+    assert kinds == ["marginal", "marginal", "query"]
+
+
+def test_there_must_be_something_to_choose_from(tmp_path: Path) -> None:
+    every = range(len(WORKLOAD.marginals))
+    with curator(tmp_path) as gate:
+        with pytest.raises(KinfolkError, match="nothing is left to choose from"):
+            gate.select_marginal(EXACT.astype(float), rho=gate.remaining, step="s", without=every)
+        assert gate.spent == 0
 
 
 def test_nothing_is_bought_twice(tmp_path: Path) -> None:

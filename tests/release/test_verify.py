@@ -69,10 +69,17 @@ def test_an_honest_release_follows_from_its_schema(
 @pytest.mark.parametrize("method", ["hpd-fixed", "mwem", "pep"])
 @pytest.mark.parametrize(
     "told",
-    [{}, {"neighbours": "replace"}, {"unit": "person"}, {"unit": "person", "accounting": "paper"}],
-    ids=["add-remove", "replace", "person", "paper"],
+    [
+        {},
+        {"neighbours": "replace"},
+        {"unit": "person"},
+        {"unit": "person", "accounting": "paper"},
+        {"measure": "marginal", "repeats": False, "clip": True},
+        {"unit": "person", "accounting": "paper", "measure": "marginal"},
+    ],
+    ids=["add-remove", "replace", "person", "paper", "marginal", "paper-marginal"],
 )
-def test_so_it_is_with_the_papers_methods(method: str, told: dict[str, str]) -> None:
+def test_so_it_is_with_the_papers_methods(method: str, told: dict[str, Any]) -> None:
     settings: dict[str, Any] = {
         "unit": "group",
         "method": method,

@@ -209,9 +209,33 @@ def selecting(promised: Guarantee) -> Toy:
 
 
 def _select(pair: Pair, gate: Curator) -> float:
-    estimates = _level(pair, _middle(pair))
+    estimates = _level(pair, _middle(pair), np.flatnonzero(pair.difference))
     chosen = gate.select_query(estimates, rho=gate.remaining, step="select")
-    return _selected(pair, gate, estimates, chosen)
+    return _selected(gate, chosen, *_scores(pair, estimates))
+
+
+def selecting_marginals(promised: Guarantee) -> Toy:
+    """One selection among the marginals, bought with all of the budget.
+
+    In each of them a cell, one that differs if there is one, is put far ahead of the others.
+    """
+    pair = pair_of(promised.neighbours)
+    return Toy(pair=pair, guarantee=promised, ceiling=Ceiling(selected=1.0), buy=_select_marginal)
+
+
+def _select_marginal(pair: Pair, gate: Curator) -> float:
+    starts = pair.workload.offsets[:-1]
+    cells = [
+        start + int(np.abs(pair.difference[_cells(pair, at)]).argmax())
+        for at, start in enumerate(starts)
+    ]
+    estimates = _level(pair, _middle(pair), np.array(cells))
+    chosen = gate.select_marginal(estimates, rho=gate.remaining, step="select")
+    return _selected(
+        gate,
+        chosen,
+        *(np.maximum.reduceat(scores, starts) for scores in _scores(pair, estimates)),
+    )
 
 
 def adapting(promised: Guarantee) -> Toy:
@@ -234,9 +258,9 @@ def _adapt(pair: Pair, gate: Curator) -> float:
         if gate.remaining < shares.select + shares.measure:
             break
         # select
-        offered = _level(pair, estimates)
+        offered = _level(pair, estimates, np.flatnonzero(pair.difference))
         chosen = gate.select_query(offered, rho=shares.select, step=f"select {turn}")
-        clue += _selected(pair, gate, offered, chosen)
+        clue += _selected(gate, chosen, *_scores(pair, offered))
         # measure
         marginal = pair.workload.marginal_of(chosen)
         bought = gate.measure([marginal], rho=shares.measure, step=f"measure {turn}")
@@ -251,16 +275,15 @@ def _middle(pair: Pair) -> Floats:
     return np.floor((pair.first.counts + pair.second.counts) / 2)
 
 
-def _level(pair: Pair, estimates: Floats) -> Floats:
-    """Estimates that put the cells that differ ahead of all others.
+def _level(pair: Pair, estimates: Floats, ahead: npt.NDArray[np.intp]) -> Floats:
+    """Estimates that put some cells ahead of all others.
 
     They are too low for some and too high for others, so that the second neighbour raises one score
     and lowers the next: that is what a choice can tell most of.
     """
-    different = np.flatnonzero(pair.difference)
-    turns = np.where(np.arange(len(different)) % 2, 1, -1) * np.sign(pair.difference[different])
+    turns = np.where(np.arange(len(ahead)) % 2, 1, -1) * np.where(pair.difference[ahead] < 0, -1, 1)
     level = pair.first.counts.astype(np.float64)
-    level[different] = estimates[different] + LEAD * turns
+    level[ahead] = estimates[ahead] + LEAD * turns
     return level
 
 
@@ -276,15 +299,17 @@ def _measured(pair: Pair, bought: Measurement) -> float:
     return gaussian_ratio(bought.values, first, second, bought.sigma)
 
 
-def _selected(pair: Pair, gate: Curator, estimates: Floats, chosen: int) -> float:
-    """How much likelier a choice is for the second neighbour, as a logarithm."""
+def _scores(pair: Pair, estimates: Floats) -> list[Floats]:
+    """How far the counts of either neighbour are from what they are estimated to be."""
+    return [np.abs(side.counts - np.rint(estimates)) for side in (pair.first, pair.second)]
+
+
+def _selected(gate: Curator, chosen: int, first: Floats, second: Floats) -> float:
+    """How much likelier a choice is for the second neighbour, as a logarithm, by both's scores."""
     mechanism = gate.own.spends[-1].mechanism
     assert isinstance(mechanism, Exponential)  # noqa: S101  (the last purchase was a selection)
-    first, second = (
-        _log_choice(np.abs(side.counts - np.rint(estimates)), mechanism.scale, chosen)
-        for side in (pair.first, pair.second)
-    )
-    return second - first
+    likely = (_log_choice(scores, mechanism.scale, chosen) for scores in (second, first))
+    return next(likely) - next(likely)
 
 
 def _log_choice(scores: Floats, scale: float, chosen: int) -> float:
@@ -312,6 +337,7 @@ SUBJECTS: Mapping[str, Kind] = {
         accountings=_TIGHT_FIRST,
     ),
     "select": Kind(build=selecting, accountings=(Accounting.ZCDP,)),
+    "select-marginal": Kind(build=selecting_marginals, accountings=(Accounting.ZCDP,)),
     "run": Kind(build=adapting, accountings=(Accounting.ZCDP,)),
 }
 """By the name that `kinfolk audit --what` knows them by."""

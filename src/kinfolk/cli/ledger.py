@@ -250,4 +250,4 @@ def _bought(bought: Mapping[str, Any]) -> str:
         return f"{len(bought['marginals']):,} marginals{unit}"
     if "total" in bought:
         return f"the number of {bought['total']}"
-    return "a choice of a query" if "select" in bought else "a query"
+    return f"a choice of a {bought['select']}" if "select" in bought else "a query"

@@ -53,7 +53,7 @@ def plan_command(
     method, guarantee = promise_of(declared, settings)
     with err.status("Trying it on made-up groups"):
         estimate = plan(declared, method, guarantee, groups=groups, people=people)
-    _show(estimate, method.name, groups)
+    _show(estimate, method.name, groups, declared)
     if public is not None:
         _rehearse(declared, method, guarantee, public, groups)
     _say_rules(declared)
@@ -61,33 +61,33 @@ def plan_command(
     _say_promise(declared, guarantee, groups if guarantee.unit is Unit.GROUP else estimate.people)
 
 
-def _show(estimate: RunEstimate, method: str, groups: int) -> None:
+def _show(estimate: RunEstimate, method: str, groups: int, schema: Schema) -> None:
+    noisy = any(family.noise is not None for family in estimate.families)
     rows = [
-        [
-            family.name,
-            f"{family.marginals:,}",
-            f"{family.queries:,}",
-            _range(family, 1, ",.1f"),
-            _range(family, family.total, ".3%"),
-        ]
+        [family.name, f"{family.marginals:,}", f"{family.queries:,}"]
+        + ([_range(family, 1, ",.1f"), _range(family, family.total, ".3%")] if noisy else [])
         for family in estimate.families
     ]
-    rows.append(
-        [
-            "all",
-            f"{sum(family.marginals for family in estimate.families):,}",
-            f"{sum(family.queries for family in estimate.families):,}",
-            "",
-            "",
-        ]
+    heads = [
+        "family",
+        "marginals",
+        "queries",
+        *(["noise in counts", "as a share"] if noisy else []),
+    ]
+    table("Queries", heads, rows)
+    marginals, queries = (
+        sum(getattr(family, name) for family in estimate.families)
+        for name in ("marginals", "queries")
     )
-    table("Queries", ["family", "marginals", "queries", "noise in counts", "as a share"], rows)
-    if any(family.noise is not None for family in estimate.families):
+    say(f"In all {marginals:,} marginals, {queries:,} queries.")
+    if noisy:
         say(
             "Noise: the standard deviation of a measured query, of the least and the most "
             "sensitive one;"
         )
         say(f"as a share of {groups:,} groups, or of {estimate.people:,} people (--people).")
+    say()
+    _say_known(estimate, schema)
     say()
     say(f"Method        {method}, with a budget of rho = {float(estimate.rho):.4g}")
     say(f"Compositions  {estimate.compositions:,}")
@@ -121,6 +121,52 @@ def _rehearse(
     say("prior knowledge; with `--public`, the real run may have less.")
 
 
+def _say_known(estimate: RunEstimate, schema: Schema) -> None:
+    """What the noise allows, in words."""
+    if estimate.choices:
+        say(f"What the noise allows: {estimate.choices:,} measurements, one chosen after another,")
+        say("are as good as the table says. All other answers are learnt from these.")
+        return
+    if not estimate.known:
+        return
+    say("What the noise allows, as a standard error in points (hundredths of the whole):")
+    for one in estimate.known:
+        who = schema.table_names[0 if one.level == "group" else -1]
+        related = f" and their relatives ({one.relation})" if one.relation else ""
+        first, *rest = one.errors
+        known = [
+            f"by {_NUMBERS[first]} attribute{'s' if first > 1 else ''} is known to about "
+            f"{_points(one.errors[first])} points",
+            *(f"by {_NUMBERS[ways]} to {_points(one.errors[ways])}" for ways in rest),
+        ]
+        say(f"  A share of {who}{related} {_listed(known)}.")
+    most = max(max(one.errors) for one in estimate.known)
+    if left := [number for ways, number in _NUMBERS.items() if ways > most]:
+        say(f"  By {_listed(left, 'or')} attributes nothing is measured: the model fills it in.")
+
+
+_NUMBERS = {1: "one", 2: "two", 3: "three"}
+
+
+def _points(error: float) -> str:
+    """A standard error of a share in points.
+
+    >>> [_points(error) for error in (0.00042, 0.0123, 0.3)]
+    ['0.042', '1.2', '30 (hardly at all)']
+    """
+    points = error * 100
+    return f"{points:.2g}" if points < 10 else f"{points:.0f} (hardly at all)"
+
+
+def _listed(parts: list[str], last: str = "and") -> str:
+    """Parts of a sentence.
+
+    >>> _listed(["one", "two", "three"])
+    'one, two and three'
+    """
+    return f" {last} ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
+
+
 def _say_rules(schema: Schema) -> None:
     """What the schema knows beside the domain, and what it leaves open."""
     if schema.never:
@@ -144,7 +190,7 @@ def _say_promise(schema: Schema, guarantee: Guarantee, units: int) -> None:
 def _range(family: Family, unit: int, form: str) -> str:
     """The least and the most noise, once if they are the same."""
     if family.noise is None:
-        return ""
+        return "not measured"
     return " to ".join(dict.fromkeys(format(sigma / unit, form) for sigma in family.noise))
 
 

@@ -33,12 +33,16 @@ class MethodOption(click.Option):
 
 
 SETTINGS = (
-    click.option("--rounds", type=int, help="How many queries are chosen and measured."),
+    click.option("--rounds", type=int, help="How many times something is chosen and measured."),
     click.option(
         "--alpha",
         type=click.FloatRange(0, 1, min_open=True, max_open=True),
         help="How a round's budget is split: more for choosing, less for measuring.",
     ),
+    click.option(
+        "--measure", help="What a round measures: a query, as in the paper, or a whole marginal."
+    ),
+    click.option("--iterate", help="Of mwem: release the average of all rounds, or the last."),
     click.option("--components", type=int, help="How many distributions are mixed."),
     click.option("--learning-rate", type=float, help="The size of a step."),
     click.option("--max-iterations", type=int, help="Steps after a measurement, at most."),

@@ -40,8 +40,11 @@ VARIANTS: Mapping[str, Variant] = {
     "hpd-gen-resampled": Variant(
         label="HPD-Gen, resampled noise", method="hpd-gen", settings={"noise": "resampled"}
     ),
+    "mwem-last": Variant(label="MWEM, last round", method="mwem", settings={"iterate": "last"}),
 }
 """Every line that a figure can have."""
+PAPER = tuple(name for name in VARIANTS if name != "mwem-last")
+"""Those that are run where nobody chooses."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +106,7 @@ _EXPERIMENTS = (
         groups=71_443,
         paper=Effort(
             rounds={
-                **dict.fromkeys(VARIANTS, (50, 75, 100, 125, 150, 200, 250)),
+                **dict.fromkeys(PAPER, (50, 75, 100, 125, 150, 200, 250)),
                 "mwem": (100, 200, 300, 400, 500, 750, 1000),
             }
         ),
@@ -245,10 +248,13 @@ def grid_for(
     for name in chosen:
         if name not in VARIANTS:
             raise KinfolkError(f"no method is called {name!r}. There are: {', '.join(VARIANTS)}.")
-    # A method that the experiment does not have, chosen all the same, runs as long as HPD-Fixed.
+    # A variant that the experiment does not have, chosen all the same, runs as long as its method
+    # does, or as HPD-Fixed.
+    usual = {
+        name: base.rounds.get(VARIANTS[name].method, base.rounds["hpd-fixed"]) for name in chosen
+    }
     table: Mapping[str, tuple[int, ...]] = {
-        name: tuple(dict.fromkeys(rounds)) or base.rounds.get(name, base.rounds["hpd-fixed"])
-        for name in chosen
+        name: tuple(dict.fromkeys(rounds)) or base.rounds.get(name, usual[name]) for name in chosen
     }
     settings = replace(base, rounds=table, **effort)
     if settings.seeds < 1 or not settings.epsilons or min(settings.epsilons) <= 0:

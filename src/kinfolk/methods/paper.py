@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from kinfolk.methods.adaptive import AdaptiveMeasurements, Learner
-from kinfolk.methods.explicit import MWEM, PEP
+from kinfolk.methods.explicit import MWEM, PEP, check_iterate
 from kinfolk.methods.fixed import FixedSettings, HPDFixed
 from kinfolk.methods.gen import GenSettings, HPDGen
 from kinfolk.methods.method import Progress, Step, silent
@@ -76,11 +76,15 @@ class AdaptiveMethod:
         return self.loop.steps(view)
 
     def planned_noise(self, view: PublicView, workload: Workload) -> list[float | None]:
-        """That of the first query to be measured, for each marginal that it may be of."""
+        """That of what is measured first, for each marginal that it may be of."""
         steps = self.steps(view)
         rho = next((step.rho for step in steps if step.key.startswith("measure ")), None)
         if rho is None:
             return [None] * len(workload.marginals)
+        if self.loop.measure == "marginal":
+            return [
+                view.measure([at], rho=rho).mechanism.noise for at in range(len(workload.marginals))
+            ]
         starts = workload.offsets[:-1]
         return [view.measure_query(start, rho=rho).mechanism.noise for start in starts]
 
@@ -115,44 +119,56 @@ class AdaptiveTraining:
         return {}
 
 
-def hpd_fixed(*, rounds: int = 100, alpha: float = 0.67, **settings: Any) -> AdaptiveMethod:
-    """HPD-Fixed; see `FixedSettings`."""
-    chosen = FixedSettings(**settings)
+def _loop(told: Mapping[str, Any]) -> tuple[AdaptiveMeasurements, dict[str, Any]]:
+    """The loop, from those of the settings that are its own; and the others, the learner's."""
+    own = {one.name for one in fields(AdaptiveMeasurements)} & set(told)
+    rest = {name: value for name, value in told.items() if name not in own}
+    return AdaptiveMeasurements(**{name: told[name] for name in own}), rest
+
+
+def hpd_fixed(**settings: Any) -> AdaptiveMethod:
+    """HPD-Fixed; see `AdaptiveMeasurements` and `FixedSettings`."""
+    loop, told = _loop(settings)
+    chosen = FixedSettings(**told)
     return AdaptiveMethod(
         name="hpd-fixed",
-        loop=AdaptiveMeasurements(rounds=rounds, alpha=alpha),
-        make=lambda workload, rng: HPDFixed(workload, rounds=rounds, rng=rng, settings=chosen),
+        loop=loop,
+        make=lambda workload, rng: HPDFixed(workload, rounds=loop.rounds, rng=rng, settings=chosen),
         learner=asdict(chosen),
     )
 
 
-def hpd_gen(*, rounds: int = 100, alpha: float = 0.67, **settings: Any) -> AdaptiveMethod:
-    """HPD-Gen; see `GenSettings`. Needs the extra `kinfolk[gen]`."""
-    chosen = GenSettings(**settings)
+def hpd_gen(**settings: Any) -> AdaptiveMethod:
+    """HPD-Gen; see `AdaptiveMeasurements` and `GenSettings`. Needs the extra `kinfolk[gen]`."""
+    loop, told = _loop(settings)
+    chosen = GenSettings(**told)
     return AdaptiveMethod(
         name="hpd-gen",
-        loop=AdaptiveMeasurements(rounds=rounds, alpha=alpha),
-        make=lambda workload, rng: HPDGen(workload, rounds=rounds, rng=rng, settings=chosen),
+        loop=loop,
+        make=lambda workload, rng: HPDGen(workload, rounds=loop.rounds, rng=rng, settings=chosen),
         learner={**asdict(chosen), "hidden": list(chosen.hidden)},
         needs=jax_library,
     )
 
 
-def mwem(*, rounds: int = 100, alpha: float = 0.67, max_iterations: int = 100) -> AdaptiveMethod:
-    """MWEM over the explicit universe."""
+def mwem(*, max_iterations: int = 100, iterate: str = "average", **settings: Any) -> AdaptiveMethod:
+    """MWEM over the explicit universe; see `AdaptiveMeasurements` and `MWEM`."""
+    check_iterate(iterate)
     return AdaptiveMethod(
         name="mwem",
-        loop=AdaptiveMeasurements(rounds=rounds, alpha=alpha),
-        make=lambda workload, rng: MWEM(workload, rng=rng, max_iterations=max_iterations),
-        learner={"max_iterations": max_iterations},
+        loop=AdaptiveMeasurements(**settings),
+        make=lambda workload, rng: MWEM(
+            workload, rng=rng, max_iterations=max_iterations, iterate=iterate
+        ),
+        learner={"max_iterations": max_iterations, "iterate": iterate},
     )
 
 
-def pep(*, rounds: int = 100, alpha: float = 0.67, max_iterations: int = 100) -> AdaptiveMethod:
-    """PEP over the explicit universe."""
+def pep(*, max_iterations: int = 100, **settings: Any) -> AdaptiveMethod:
+    """PEP over the explicit universe; see `AdaptiveMeasurements`."""
     return AdaptiveMethod(
         name="pep",
-        loop=AdaptiveMeasurements(rounds=rounds, alpha=alpha),
+        loop=AdaptiveMeasurements(**settings),
         make=lambda workload, rng: PEP(workload, max_iterations=max_iterations),
         learner={"max_iterations": max_iterations},
     )

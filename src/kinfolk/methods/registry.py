@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from kinfolk.errors import KinfolkError
+from kinfolk.methods.adaptive import AdaptiveMeasurements
 from kinfolk.methods.fixed import FixedSettings
 from kinfolk.methods.gen import GenSettings
 from kinfolk.methods.independent import Independent
@@ -30,20 +31,24 @@ class Entry:
 
 def _entry(method: type) -> Entry:
     """A method that is a dataclass of its settings."""
-    return Entry(make=method, settings=tuple(one.name for one in fields(method)))
+    return Entry(make=method, settings=_names(method))
 
 
-def _adaptive(make: Callable[..., Method], told: type) -> Entry:
-    """A method of rounds, with the settings of its learner."""
-    return Entry(make=make, settings=("rounds", "alpha", *(one.name for one in fields(told))))
+def _adaptive(make: Callable[..., Method], *told: str) -> Entry:
+    """A method of rounds, with the settings of the loop and of its learner."""
+    return Entry(make=make, settings=(*_names(AdaptiveMeasurements), *told))
+
+
+def _names(told: type) -> tuple[str, ...]:
+    return tuple(one.name for one in fields(told))
 
 
 METHODS: Mapping[str, Entry] = {
     "marginals": _entry(Marginals),
-    "hpd-fixed": _adaptive(hpd_fixed, FixedSettings),
-    "hpd-gen": _adaptive(hpd_gen, GenSettings),
-    "mwem": Entry(make=mwem, settings=("rounds", "alpha", "max_iterations")),
-    "pep": Entry(make=pep, settings=("rounds", "alpha", "max_iterations")),
+    "hpd-fixed": _adaptive(hpd_fixed, *_names(FixedSettings)),
+    "hpd-gen": _adaptive(hpd_gen, *_names(GenSettings)),
+    "mwem": _adaptive(mwem, "max_iterations", "iterate"),
+    "pep": _adaptive(pep, "max_iterations"),
     "independent": _entry(Independent),
 }
 """All methods."""
@@ -55,10 +60,10 @@ def method_named(name: str | None = None, **settings: Any) -> Method:
     >>> method_named("mwem", rounds=50).settings["rounds"]
     50
     >>> try:
-    ...     method_named("mwem", components=10)
+    ...     method_named("independent", rounds=10)
     ... except KinfolkError as error:
     ...     print(error)
-    the method mwem has no components. It can be told: rounds, alpha, max_iterations.
+    the method independent has no rounds. It can be told: nothing.
     """
     chosen = DEFAULT if name is None else name
     if chosen not in METHODS:

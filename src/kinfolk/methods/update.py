@@ -106,7 +106,7 @@ class HPDLearner:
     def learn(self, queries: Sequence[int], shares: Floats) -> None:
         """Gradient steps on everything measured so far that is still off."""
         self._round += 1
-        measured = Prepared.of_queries(self._layout, self._workload, queries)
+        measured = self._prepare(queries)
         model = self._now()
         answers = np.asarray(model.answer(measured), np.float64)
         gamma = self._threshold(float(np.abs(answers - shares).max()))
@@ -126,6 +126,20 @@ class HPDLearner:
     def model(self) -> HPD:
         """The mixture with the averaged parameters."""
         return HPD.from_logits(self._layout, self._parameters.kept())
+
+    def _prepare(self, queries: Sequence[int]) -> Prepared:
+        """What was measured, ready to be answered: whole marginals at once, if it is made of them.
+
+        They take a fraction of the time that their queries do one by one.
+        """
+        whole: list[int] = []
+        while (place := sum(self._workload.marginals[at].cells for at in whole)) < len(queries):
+            at = self._workload.marginal_of(queries[place])
+            own = range(*self._workload.offsets[at : at + 2])
+            if list(queries[place : place + len(own)]) != list(own):
+                return Prepared.of_queries(self._layout, self._workload, queries)
+            whole.append(at)
+        return Prepared.of(self._layout, self._workload, marginals=whole)
 
     def _now(self) -> HPD:
         return HPD.from_logits(self._layout, self._parameters.logits())

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from kinfolk.data.encoded import Encoded
 from kinfolk.models.base import Asked, Table, check_sums, no_such_group, wrong_shape
 from kinfolk.models.listed_sample import listed_batches, listed_groups
-from kinfolk.models.query_evaluator import QueryEvaluator, family, fill_table
+from kinfolk.models.query_evaluator import QueryEvaluator, family, fill_tables
 from kinfolk.models.universe import LARGEST, Universe, distinct_size
 from kinfolk.notebook import show
 from kinfolk.queries.workload import Marginal, Query, Workload
@@ -88,13 +88,13 @@ class Histogram:
         elif weights.shape != shape:
             raise ValueError(f"weights have shape {weights.shape}, expected {shape}")
         by_size = np.asarray(weights, np.float64)[:, self.schema.sizes.start :]
-        tables: dict[tuple[object, ...], Floats] = {}
+        families = {family(marginal): marginal for marginal in workload.marginals}
+        tables = {key: self._no_table(marginal) for key, marginal in families.items()}
+        asked = [(marginal, tables[key]) for key, marginal in families.items()]
+        fill_tables(self.universe, self.probabilities, asked)
         found = np.empty(workload.size)
         for (marginal, place), weight in zip(workload.slices(), by_size, strict=True):
-            key = family(marginal)
-            if key not in tables:
-                tables[key] = self._table(marginal)
-            found[place] = self._marginal(marginal, tables[key], weight)
+            found[place] = self._marginal(marginal, tables[family(marginal)], weight)
         return found
 
     def answer(self, workload: Workload) -> Floats:
@@ -167,12 +167,10 @@ class Histogram:
     def check_replicates(self, tables: npt.NDArray[Any]) -> None:
         """Its methods make none."""
 
-    def _table(self, marginal: Marginal) -> Floats:
-        """(sizes, member cells, household kinds) what a group adds; for a family of marginals."""
+    def _no_table(self, marginal: Marginal) -> Floats:
+        """(sizes, member cells, household kinds) zeros, for a family of marginals."""
         cells = marginal.individual_cells * marginal.relative_cells
-        table = np.zeros((len(self.schema.sizes), cells, self.universe.group_cells))
-        fill_table(self.universe, self.probabilities, marginal, table)
-        return table
+        return np.zeros((len(self.schema.sizes), cells, self.universe.group_cells))
 
     def _marginal(self, marginal: Marginal, table: Floats, weight: Floats) -> Floats:
         """(cells,) one of a family: its group attributes and sizes summed out of the rest."""

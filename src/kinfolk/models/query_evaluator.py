@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from kinfolk.models.axis_sums import axis_sums
 from kinfolk.models.universe import Universe
 from kinfolk.models.universe_kernel import LEVELS, expectations, read
 from kinfolk.queries.workload import Marginal, Query
@@ -47,11 +48,12 @@ class QueryEvaluator:
         """The answers as shares, (queries,), under (casts, household kinds) probabilities."""
         universe, schema = self.universe, self.universe.schema
         tables = np.zeros(self._table_starts[-1])
-        for marginal, start, stop in zip(
-            self._blocks, self._table_starts, self._table_starts[1:], strict=False
-        ):
-            table = tables[start:stop].reshape(len(schema.sizes), -1, universe.group_cells)
-            fill_table(universe, probabilities, marginal, table)
+        ends = zip(self._table_starts, self._table_starts[1:], strict=False)
+        parts = [
+            tables[start:stop].reshape(len(schema.sizes), -1, universe.group_cells)
+            for start, stop in ends
+        ]
+        fill_tables(universe, probabilities, list(zip(self._blocks, parts, strict=True)))
         found = np.empty(len(self._family))
         read(
             tables,
@@ -92,13 +94,26 @@ def family(marginal: Marginal) -> tuple[object, ...]:
     return marginal.level, marginal.relation, marginal.individual, marginal.relative
 
 
-def fill_table(
+def fill_tables(
+    universe: Universe, probabilities: Floats, tables: Sequence[tuple[Marginal, Floats]]
+) -> None:
+    """What one group is expected to add, for the families of some marginals.
+
+    tables: with each marginal, (sizes, member cells, household kinds), zero before.
+    """
+    if not universe.flat:
+        for marginal, table in tables:
+            _fill_table(universe, probabilities, marginal, table)
+        return
+    grid = probabilities.reshape(universe.person_grid[1:])
+    sums = axis_sums(grid, {marginal.individual for marginal, _ in tables})
+    for marginal, table in tables:
+        table[0, :, 0] = sums[marginal.individual].ravel()
+
+
+def _fill_table(
     universe: Universe, probabilities: Floats, marginal: Marginal, table: Floats
 ) -> None:
-    """What one group is expected to add, for all of the marginal's family.
-
-    table: (sizes, member cells, household kinds), zero before.
-    """
     expectations(
         probabilities,
         universe.members,

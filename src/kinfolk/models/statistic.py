@@ -43,7 +43,7 @@ class Statistic:
         return cls(
             added=added,
             matching=matching,
-            size_index=universe.sizes - schema.sizes.start,
+            size_index=universe.size_index,
             sizes=np.ones_like(sizes) if marginal.level == "group" else sizes,
             bound=max(group_contribution(schema, marginal, c).single for c in schema.compositions),
         )
@@ -51,29 +51,42 @@ class Statistic:
     @property
     def numbers(self) -> Floats:
         """(numbers,) 0, 1, 2 and so on: what a group may add."""
-        return np.arange(int(self.added.max()) + 1, dtype=np.float64)
+        return np.arange(self.bound + 1, dtype=np.float64)
 
     def masses(self, probabilities: Floats) -> Floats:
         """(sizes, numbers) how probable a size and a number are together."""
-        numbers = len(self.numbers)
-        # Both parts are sums of their own, so that neither is a small difference of large ones.
-        split = np.column_stack([self.matching, ~self.matching]).astype(np.float64)
-        inside, outside = (probabilities @ split).T
-        cells = len(self.sizes) * numbers
-        found = np.zeros(cells)
-        found += np.bincount(self.size_index * numbers + self.added, inside, cells)
-        found += np.bincount(self.size_index * numbers, outside, cells)
-        return found.reshape(-1, numbers)
+        found = np.zeros((len(self.sizes), self.bound + 1))
+        self._tilt(probabilities, np.ones_like(found), self, found)
+        return found
 
     def share(self, masses: Floats) -> float:
         """The query's answer as a share, from the masses."""
         return float((masses @ self.numbers).sum() / (masses * self.sizes).sum())
 
-    def reweight(self, probabilities: Floats, masses: Floats, exponents: Floats) -> None:
-        """Multiply by exp(exponents), (sizes, numbers), in place, and bring the sum back to one."""
+    def reweight(
+        self, probabilities: Floats, masses: Floats, exponents: Floats, following: Statistic
+    ) -> Floats:
+        """Multiply by exp(exponents), (sizes, numbers), in place, and bring the sum back to one.
+
+        Returns the masses that another query then has: one pass does both.
+        """
         factors = np.exp(exponents - exponents.max())
         factors /= (masses * factors).sum()
-        factors = np.broadcast_to(factors, masses.shape)
+        factors = np.ascontiguousarray(np.broadcast_to(factors, masses.shape))
+        found = np.zeros((len(self.sizes), following.bound + 1))
+        self._tilt(probabilities, factors, following, found)
+        return found
+
+    def _tilt(
+        self, probabilities: Floats, factors: Floats, following: Statistic, masses: Floats
+    ) -> None:
         tilt(
-            probabilities, self.added, self.matching, self.size_index, np.ascontiguousarray(factors)
+            probabilities,
+            self.added,
+            self.matching,
+            self.size_index,
+            factors,
+            following.added,
+            following.matching,
+            masses,
         )

@@ -115,6 +115,16 @@ class Universe:
         return self.composition_sizes[self.composition]
 
     @cached_property
+    def size_index(self) -> Ints:
+        """(casts,) the cast's size, counted from the smallest."""
+        return self.sizes - self.schema.sizes.start
+
+    @property
+    def flat(self) -> bool:
+        """Whether there are people only: a distribution over groups is one over their grid."""
+        return self.schema.group is None and self.schema.compositions == ((1,),)
+
+    @cached_property
     def composition_sizes(self) -> Ints:
         """(compositions,) how many members each composition has."""
         return np.array([sum(counts) for counts in self.schema.compositions], np.int64)
@@ -193,12 +203,25 @@ class Universe:
         )
         return added, matching
 
+    @cached_property
+    def person_grid(self) -> tuple[int, ...]:
+        """How many roles there are, and values of each attribute: kinds of people as an array."""
+        attributes = (attribute.size for attribute in self.schema.individual_attributes.values())
+        return (len(self.schema.compositions[0]), *attributes)
+
+    def place(self, positions: Sequence[int], codes: Sequence[int]) -> tuple[int | slice, ...]:
+        """Where the people with these codes are in the grid."""
+        found: list[int | slice] = [slice(None)] * len(self.person_grid)
+        for position, code in zip(positions, codes, strict=False):
+            # The role is the last of a member's attributes, and the first axis.
+            found[(position + 1) % len(found)] = code
+        return tuple(found)
+
     def _matching(self, positions: Sequence[int], codes: Sequence[int]) -> npt.NDArray[np.bool_]:
         """(person kinds,) who has these codes."""
-        found = np.ones(len(self.person_codes), np.bool_)
-        for position, code in zip(positions, codes, strict=False):
-            found &= self.person_codes[:, position] == code
-        return found
+        found = np.zeros(self.person_grid, np.bool_)
+        found[self.place(positions, codes)] = True
+        return found.ravel()
 
     def __repr__(self) -> str:
         distinct = self.casts * self.group_cells

@@ -255,20 +255,68 @@ class Curator:
         rho: Fraction | float,
         step: str,
         multipliers: Mapping[str, int] | None = None,
+        without: Sequence[int] = (),
     ) -> int:
         """Buy the number of a query whose estimate is far off.
 
         `estimates` are counts, (queries,), in the units of the weights. A query's score is the
         distance of its count from its estimate, times its level's multiplier: a public whole
         number that makes levels comparable, such as N_I for group and N_G for individual queries.
+        `without` are queries that are not to be chosen; which they are must be public.
 
-        Guarantee: the exponential mechanism over all queries of the workload; a score changes by at
+        Guarantee: the exponential mechanism over the queries of the workload; a score changes by at
         most its multiplier times the query's sensitivity; costs at most `rho`.
         """
         purchase = self.view.select_query(rho=rho, multipliers=multipliers)
+        return self.__select(estimates, purchase, step, multipliers, without, lambda scores: scores)
+
+    def select_marginal(
+        self,
+        estimates: Floats,
+        *,
+        rho: Fraction | float,
+        step: str,
+        multipliers: Mapping[str, int] | None = None,
+        without: Sequence[int] = (),
+    ) -> int:
+        """Buy the position of a marginal with a query whose estimate is far off.
+
+        As `select_query`; a marginal's score is that of its worst query.
+
+        Guarantee: the exponential mechanism over the marginals of the workload. The largest of
+        several scores changes by no more than that of them which changes most, so its sensitivity
+        is the largest of theirs; costs at most `rho`.
+        """
+        purchase = self.view.select_marginal(rho=rho, multipliers=multipliers)
+        starts = self.workload.offsets[:-1]
+
+        def worst(scores: Ints) -> Ints:
+            found: Ints = np.maximum.reduceat(scores, starts)
+            return found
+
+        return self.__select(estimates, purchase, step, multipliers, without, worst)
+
+    def __select(
+        self,
+        estimates: Floats,
+        purchase: Purchase,
+        step: str,
+        multipliers: Mapping[str, int] | None,
+        without: Sequence[int],
+        candidates: Callable[[Ints], Ints],
+    ) -> int:
+        """What was chosen for the step before; or debit, and only then look at the counts.
+
+        candidates: what makes their scores of those of all queries.
+        """
         choice = purchase.mechanism
         assert isinstance(choice, Exponential)  # noqa: S101  (that is how one selects)
         rounded = _rounded(estimates, self.workload.size)
+        allowed = candidates(np.ones(self.workload.size, np.int64)) > 0
+        allowed[list(without)] = False
+        offered = np.flatnonzero(allowed)
+        if not len(offered):
+            raise KinfolkError("nothing is left to choose from. Leave out fewer candidates.")
         released = self.__ledger.find(step)
         if released is None:
             cells = [marginal.cells for marginal in self.workload.marginals]
@@ -277,8 +325,8 @@ class Curator:
             every = np.repeat(self.view.factors(multipliers), cells)
             scores = np.minimum(np.abs(self.__counts - rounded), _LARGEST // every) * every
             source = self.__randomness.at(step)
-            chosen = select(scores, choice, randomness=source)
-            released = self.__ledger.release(spend, chosen, private=source.private)
+            chosen = select(candidates(scores)[offered], choice, randomness=source)
+            released = self.__ledger.release(spend, int(offered[chosen]), private=source.private)
         return int(released.value)
 
     def finish(self) -> None:

@@ -228,13 +228,28 @@ class PublicView:
         self, *, rho: Fraction | float, multipliers: Mapping[str, int] | None = None
     ) -> Purchase:
         """One of all queries, by how far off it is, times its level's multiplier."""
+        return self._select("query", rho, multipliers)
+
+    def select_marginal(
+        self, *, rho: Fraction | float, multipliers: Mapping[str, int] | None = None
+    ) -> Purchase:
+        """One of all marginals, by how far off its worst query is, times its level's multiplier.
+
+        The largest of several numbers moves no further than that of them which moves most: it costs
+        what choosing a query does.
+        """
+        return self._select("marginal", rho, multipliers)
+
+    def _select(
+        self, what: str, rho: Fraction | float, multipliers: Mapping[str, int] | None
+    ) -> Purchase:
         factors = self.factors(multipliers)
         sensitivity = max(
             int(factor) * self.sensitivities.of(marginal).single
             for marginal, factor in enumerate(factors)
         )
         choice = Exponential.for_rho(rho, sensitivity=sensitivity, accounting=self.accounting)
-        bought = {"select": "query", "multipliers": dict(multipliers or {})}
+        bought = {"select": what, "multipliers": dict(multipliers or {})}
         return Purchase(mechanism=choice, bought=bought)
 
     def factors(self, multipliers: Mapping[str, int] | None) -> Ints:
@@ -259,6 +274,8 @@ class PublicView:
                 return self.measure_people(rho=rho)
             case {"select": "query", "multipliers": Mapping() as multipliers}:
                 return self.select_query(rho=rho, multipliers=multipliers)
+            case {"select": "marginal", "multipliers": Mapping() as multipliers}:
+                return self.select_marginal(rho=rho, multipliers=multipliers)
             case {"query": Mapping() as query}:
                 alone = self._described([query], ())
                 # The cell's number does not matter: all cells of a marginal cost the same.

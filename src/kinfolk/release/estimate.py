@@ -33,6 +33,7 @@ from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.noise import opendp
 from kinfolk.privacy.view import PublicView
 from kinfolk.queries.workload import FAMILIES, Workload
+from kinfolk.release.known import Known, known
 from kinfolk.schema import Schema
 
 FEW, MANY = 1_000, 20_000
@@ -77,6 +78,11 @@ class RunEstimate:
     """What a run would do."""
 
     families: tuple[Family, ...]
+    known: tuple[Known, ...]
+    """How well answers will be known, by level and relation; nothing where a method chooses what it
+    measures as it goes."""
+    choices: int
+    """How many times something is chosen and then measured; 0 where all is planned."""
     rho: Fraction
     """The budget."""
     groups: int
@@ -144,8 +150,19 @@ def plan(
     assumed = people or round(groups * min(2.5, (schema.sizes[0] + schema.sizes[-1]) / 2))
     workload = Workload.of(schema)
     universe = universe_size(schema)
+    view = PublicView.of(
+        method.asks(workload),
+        guarantee,
+        size_weighted=method.size_weighted,
+        groups=groups,
+        people=assumed,
+    )
+    steps = method.steps(view)
+    choices = sum("select" in step.purchase.bought for step in steps)
     return RunEstimate(
-        families=_families(workload, method, guarantee, groups=groups, people=assumed),
+        families=_families(workload, method, view, groups=groups, people=assumed),
+        known=() if choices else known(view, steps),
+        choices=choices,
         rho=guarantee.rho,
         groups=groups,
         people=assumed,
@@ -167,15 +184,8 @@ def _parameters(schema: Schema, settings: Mapping[str, object]) -> int | None:
 
 
 def _families(
-    workload: Workload, method: Method, guarantee: Guarantee, *, groups: int, people: int
+    workload: Workload, method: Method, view: PublicView, *, groups: int, people: int
 ) -> tuple[Family, ...]:
-    view = PublicView.of(
-        method.asks(workload),
-        guarantee,
-        size_weighted=method.size_weighted,
-        groups=groups,
-        people=people,
-    )
     numbers = tuple(marginal for marginal in view.workload.marginals if marginal.alone)
     asked = replace(workload, marginals=(*workload.marginals, *numbers))
     sigmas = method.planned_noise(view, workload)
