@@ -38,6 +38,9 @@ RATE = 0.03
 """Of Adam, on what the tilt learns."""
 FREE_RATE = 0.02
 """Of Adam, on all logits, once they are free."""
+MARGIN = 0.5
+"""By how much a prior must be better than none, in standard deviations of a misfit by chance: the
+trial without it is of one mixture, and the real fit averages several, which is better."""
 
 Use = Literal["none", "tilt", "free"]
 """Of a prior: it is not used; it is tilted; it is tilted, and then every logit is learnt freely."""
@@ -234,7 +237,7 @@ def choose_plan(
     for _ in range(tilting):
         fit.steps(np.ones(BATCHES), rng)
     freeing, freed = best_of(free=True)
-    if min(tilted, freed) > without:
+    if min(tilted, freed) > without - MARGIN * np.sqrt(2 * without):
         return PriorPlan(use="none")
     if freed < tilted and freeing:
         return PriorPlan(use="free", tilting=tilting, freeing=freeing)
