@@ -230,6 +230,7 @@ words of the schema, of the caller or of this program, and pieces made by PASSES
 ELSEWHERE = {
     "data/draft/links.py": "`init` shows the data as it is: that is its work",
     "data/sources/survey.py": "`prepare` reads files that are public",
+    "release/public.py": "`--public` reads files that are public",
 }
 """Other makers of problems with tables; there is no redaction there, and why."""
 

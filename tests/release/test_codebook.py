@@ -39,6 +39,7 @@ CERTIFICATE: dict[str, Any] = {
     "ledger": {"rho": "1", "release": 1},
     "versions": {"kinfolk": "0.1.0"},
     "release": {},
+    "run": {},
 }
 
 
