@@ -8,7 +8,6 @@ spent. Together with a replicate of the model they are what else might have been
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,10 +15,9 @@ import numpy.typing as npt
 
 from kinfolk.data.shapes import Shape, Shapes
 from kinfolk.methods.allocate import FINELY
-from kinfolk.methods.number_shapes import fit_shapes
+from kinfolk.methods.number_shapes import expected_counts, fit_shapes
 from kinfolk.models.base import Table
 from kinfolk.models.hpd import HPD
-from kinfolk.models.mixture.prepared import Prepared
 from kinfolk.privacy.curator import Measurement
 from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.view import PublicView
@@ -51,13 +49,15 @@ def replicate_shapes(
     marginals = view.workload.marginals
     if not marginals:
         return [NONE for _ in tables]
-    expected, sigma = expected_counts(model, shapes, view, release.groups), float(spend["sigma"])
+    every = tuple(range(len(marginals)))
+    expected = expected_counts(model, shapes, view, every, release.groups)
+    sigma = float(spend["sigma"])
     kept = {(one.level, _number(release.schema, one)[0]) for one in marginals}
     found = []
     for number, table in enumerate(tables):
         noise = np.random.default_rng([SEED, number]).normal(0.0, sigma, expected.size)
         bought = Measurement(
-            marginals=tuple(range(len(marginals))),
+            marginals=every,
             values=np.rint(expected + noise).astype(np.int64),
             sigma=sigma,
         )
@@ -101,27 +101,6 @@ def counted_finely(
         Guarantee.from_description(certificate),
         np.array(weights, np.int64).reshape(len(marginals), schema.size_limit + 1),
     )
-
-
-def expected_counts(model: HPD, shapes: Shapes, view: PublicView, groups: int) -> Floats:
-    """The counts of all fine cells, end to end, were the model and the shapes the truth."""
-    schema = view.workload.schema
-    numbers = [_number(schema, one) for one in view.workload.marginals]
-    coarse = Workload(
-        schema=schema,
-        marginals=tuple(
-            replace(one, shape=(attribute.size,), fine=False)
-            for one, (_, attribute) in zip(view.workload.marginals, numbers, strict=True)
-        ),
-    )
-    rates = Prepared.of(model.layout, coarse, weights=view.weights).answers(model.probabilities)
-    parts: list[Floats] = []
-    for (name, attribute), (one, place) in zip(numbers, coarse.slices(), strict=True):
-        shape = (shapes.group if one.level == Level.GROUP else shapes.individual)[name]
-        known = rates[place] * groups
-        # Special values and blanks come after the cells of the bins.
-        parts += [known[shape.bins] * shape.shares, known[len(attribute.bins) - 1 :]]
-    return np.concatenate(parts)
 
 
 def _number(schema: Schema, marginal: Marginal) -> tuple[str, Numeric]:
