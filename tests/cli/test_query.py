@@ -112,7 +112,9 @@ def test_a_method_without_errors_says_so(
     assert run(["query", path, "homes: veh = 1"]) == 0
     printed = capsys.readouterr()
     assert "interval" not in printed.out
-    assert printed.err == "The method hpd-fixed gives no standard errors; `marginals` does.\n"
+    assert printed.err == (
+        "The model holds no replicates, so no standard errors. The method marginals makes some.\n"
+    )
     assert run(["query", path, "homes: veh = 1", "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["answers"]
     assert (row["standard_error"], row["interval"]) == (None, None)

@@ -251,7 +251,9 @@ def _written(row: Row, name: str, *, count: bool = False) -> str:
 def _remarks(release: Release, rows: Sequence[Row]) -> None:
     """What is to be known of the answers."""
     if all(row["standard_error"] is None for row in rows):
-        tell(f"The method {release.method} gives no standard errors; `marginals` does.")
+        tell(
+            "The model holds no replicates, so no standard errors. The method marginals makes some."
+        )
     elif not all(row["in_workload"] for row in rows):
         tell("(*) Beyond the queries the model was fitted to: the error is only indicative.")
     for remark in dict.fromkeys(one for row in rows for one in row["drawn_apart"]):
