@@ -18,6 +18,7 @@ import numpy.typing as npt
 from kinfolk.data.shapes import SHARES, Shapes
 from kinfolk.errors import KinfolkError
 from kinfolk.methods.allocate import FINELY, planned_purchases, steps_of
+from kinfolk.methods.calibrate import calibrated
 from kinfolk.methods.method import (
     NothingLearntError,
     Progress,
@@ -106,10 +107,10 @@ class Marginals:
     def asks(self, workload: Workload) -> Workload:
         """All orders are counted; which are bought depends on how many groups there are.
 
-        Marginals that are weighted by size do not tell sizes, so these are asked for if nothing
-        else does. Numbers are counted finely, too, and coarsely where they go together.
+        Sizes are asked for in any case. Numbers are counted finely, too, and coarsely where they
+        go together.
         """
-        return with_coarse(with_numbers(with_lower_orders(with_sizes(workload))))
+        return with_coarse(with_numbers(with_sizes(with_lower_orders(workload))))
 
     def steps(self, view: PublicView) -> list[Step]:
         """What it will buy: the number of groups, whole marginals in portions, then numbers."""
@@ -161,12 +162,14 @@ class MarginalsTraining:
     def run(self, progress: Progress = silent) -> None:
         """Spend the budget, then learn from what it bought."""
         view = self._curator.view
-        batches = deal_batches(self._layout, view, self._buy(progress), self._rng)
+        dealt = deal_batches(self._layout, view, self._buy(progress), self._rng)
+        batches = [batch.smoothed() for batch in dealt]
         settings, rng = self._settings, self._rng
         sizes = [
             len(part) for part in np.array_split(np.arange(settings.components), settings.parts)
         ]
-        halves = [batch.split_noise(rng) for batch in batches]
+        # What is tried out is fitted as all of it will be, and held against what was released.
+        halves = [(one.smoothed(), other) for one, other in (b.split_noise(rng) for b in dealt)]
         passes, misfit = choose_passes(
             self._layout,
             halves,
@@ -177,7 +180,7 @@ class MarginalsTraining:
         )
         if self._public is None or not self._informed(batches, halves, misfit, progress):
             self._fit_parts(batches, passes, sizes, progress)
-        self._repeat(batches, passes, sizes[0], progress)
+        self._repeat(dealt, passes, sizes[0], progress)
 
     def _fit_parts(
         self, batches: Sequence[Measured], passes: int, sizes: Sequence[int], progress: Progress
@@ -197,6 +200,8 @@ class MarginalsTraining:
                 passes, rng=rng, on_progress=lambda done: progress("fitting together", done, passes)
             )
             self._parts = [together.probabilities]
+        every = np.concatenate(self._parts, axis=1)
+        self._parts = [calibrated(self._layout, batches, every)]
 
     def model(self) -> HPD:
         """The mixture of the parts that are finished; before, the unfinished one."""

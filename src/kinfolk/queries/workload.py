@@ -353,8 +353,14 @@ def with_lower_orders(workload: Workload) -> Workload:
     return replace(workload, marginals=(*workload.marginals, *ordered))
 
 
+def is_sizes(schema: Schema, marginal: Marginal) -> bool:
+    """Whether a marginal says how many groups there are of each size, and nothing else."""
+    named = (*marginal.individual, *marginal.relative)
+    return marginal.group == (len(schema.group_attributes),) and not named
+
+
 def with_sizes(workload: Workload) -> Workload:
-    """The workload, followed by the marginal of the groups' sizes if none of its own has them.
+    """The workload, followed by the marginal of the groups' sizes if it does not have it.
 
     >>> from kinfolk import load_schema
     >>> asked = Workload.of(load_schema("acs-red"), k=1, attributes=["SEX"])
@@ -362,13 +368,13 @@ def with_sizes(workload: Workload) -> Workload:
     (3,)
     """
     schema = workload.schema
-    size = len(schema.group_attributes)
-    if len(schema.sizes) == 1 or any(size in marginal.group for marginal in workload.marginals):
+    known = any(is_sizes(schema, one) and one.level is Level.GROUP for one in workload.marginals)
+    if known or len(schema.sizes) == 1:
         return workload
     marginal = Marginal(
         level=Level.GROUP,
         relation=None,
-        group=(size,),
+        group=(len(schema.group_attributes),),
         individual=(),
         relative=(),
         shape=(len(schema.sizes),),
@@ -399,8 +405,9 @@ def with_numbers(workload: Workload) -> Workload:
 def with_coarse(workload: Workload) -> Workload:
     """The workload, followed by what says how numbers go together, counted coarsely.
 
-    The same number of two relatives, and a number of the group with one of its members: where the
-    bins are many, their pairs are too many for the noise, and large cells show the same.
+    The same number of two relatives, and a number of the group, or its size, with one of its
+    members: where the bins are many, their pairs are too many for the noise, and large cells show
+    the same.
 
     >>> from kinfolk import load_schema
     >>> asked = Workload.of(load_schema("acs-rel"), k=2)
@@ -422,7 +429,7 @@ def with_coarse(workload: Workload) -> Workload:
         alike = bool(marginal.individual) and marginal.individual == marginal.relative
         amounts = (
             bool(marginal.group and marginal.individual)
-            and [*own, False][marginal.group[0]]
+            and [*own, True][marginal.group[0]]
             and [*members, False][marginal.individual[0]]
         )
         if (alike or amounts) and (coarse := coarse_marginal(schema, marginal)) is not None:

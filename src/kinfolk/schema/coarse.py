@@ -8,7 +8,18 @@ from __future__ import annotations
 from kinfolk.schema.attributes import Attribute, Numeric
 
 BINS = 6
-"""A number has so many bins at most where it is counted coarsely."""
+"""A number has so many bins at most where it is counted coarsely, ..."""
+EVERYBODYS_BINS = 9
+"""... and so many where everybody has one, such as the age: more is bought and known of it."""
+
+
+def is_everybodys(attribute: Attribute) -> bool:
+    """Whether it is a number that nobody lacks.
+
+    >>> is_everybodys(Numeric(bins=[0, 18, 120])), is_everybodys(Numeric(bins=[0, 9], special=[0]))
+    (True, False)
+    """
+    return isinstance(attribute, Numeric) and not attribute.missing and not attribute.special
 
 
 def coarse_codes(attribute: Attribute) -> tuple[int, ...]:
@@ -20,10 +31,11 @@ def coarse_codes(attribute: Attribute) -> tuple[int, ...]:
     (0, 1)
     """
     bins = len(attribute.bins) - 1 if isinstance(attribute, Numeric) else 0
-    if bins <= BINS:
+    most = EVERYBODYS_BINS if is_everybodys(attribute) else BINS
+    if bins <= most:
         return tuple(range(attribute.size))
-    large = [code * BINS // bins for code in range(bins)]
-    return (*large, *range(BINS, BINS + attribute.size - bins))
+    large = [code * most // bins for code in range(bins)]
+    return (*large, *range(most, most + attribute.size - bins))
 
 
 def coarse_size(attribute: Attribute) -> int:

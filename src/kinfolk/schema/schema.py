@@ -17,6 +17,7 @@ from kinfolk.schema.conditions import has_numbers
 from kinfolk.schema.file_names import unfit
 from kinfolk.schema.findings import Findings, did_you_mean
 from kinfolk.schema.names import AttributeNames, UnknownAttributeError
+from kinfolk.schema.priorities import Priority, read_priorities
 from kinfolk.schema.roles import MOST_COMPOSITIONS, Roles, check_relations, is_whole
 
 if TYPE_CHECKING:
@@ -81,6 +82,8 @@ class WorkloadSpec:
     """Exactly these attribute sets instead of all sets of k."""
     weights: Mapping[str, float] = field(default_factory=dict)
     """How much the errors of a level matter; 1 where not given."""
+    priorities: Sequence[Priority] = ()
+    """Attributes that matter more, or less, than others."""
 
     def __post_init__(self) -> None:
         findings = Findings()
@@ -106,6 +109,7 @@ class WorkloadSpec:
             what = f"{shown(self.relation_counts)} is neither people nor pairs."
             findings.add("relation_counts", what, "Write people or pairs.")
         self._check_subset(findings)
+        object.__setattr__(self, "priorities", read_priorities(self.priorities, findings))
         findings.raise_if_any("workload")
 
     def _check_subset(self, findings: Findings) -> None:
@@ -301,6 +305,16 @@ class Schema:
             for i, one in enumerate(spec.sets)
             for j, name in enumerate(one)
         ]
+        listed += [
+            (f"priorities[{i}].attributes[{j}]", name)
+            for i, one in enumerate(spec.priorities)
+            for j, name in enumerate(one.attributes)
+        ]
+        for i, one in enumerate(spec.priorities):
+            if one.relation is not None and one.relation not in self.relations:
+                fix = did_you_mean(one.relation, self.relations)
+                place = f"workload.priorities[{i}].relation"
+                findings.add(place, f"{shown(one.relation)} is not a relation.", fix)
         for place, name in listed:
             try:
                 names.find(name)

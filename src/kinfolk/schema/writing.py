@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kinfolk.schema.attributes import Attribute, Categorical
+from kinfolk.schema.priorities import Priority
 from kinfolk.schema.schema import Level, Schema
 from kinfolk.schema.yaml_text import scalar_text
 
@@ -49,6 +50,8 @@ def schema_as_yaml(schema: Schema) -> str:
     if spec.weights:
         shown = ", ".join(f"{level}: {scalar_text(w)}" for level, w in spec.weights.items())
         entries += [f"weights: {{{shown}}}"]
+    if spec.priorities:
+        entries += [f"priorities: [{', '.join(map(_priority_text, spec.priorities))}]"]
     lines += [f"workload: {{{', '.join(entries)}}}"]
     if schema.never:
         lines += ["never:", *(f"  - {scalar_text(rule)}" for rule in schema.never)]
@@ -57,6 +60,11 @@ def schema_as_yaml(schema: Schema) -> str:
     if schema.domain != "declared":
         lines += [f"domain: {schema.domain}"]
     return "\n".join(lines) + "\n"
+
+
+def _priority_text(one: Priority) -> str:
+    relation = "" if one.relation is None else f", relation: {scalar_text(one.relation)}"
+    return f"{{attributes: {list_text(one.attributes)}, times: {scalar_text(one.times)}{relation}}}"
 
 
 def _attribute_lines(attributes: Mapping[str, Attribute]) -> list[str]:
