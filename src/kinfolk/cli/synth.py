@@ -353,6 +353,12 @@ def _fit(
     )
 
 
+_LEFT_OUT = """Note: the budget is small for so few groups. Sets of attributes of {} would have been
+mostly noise, and were not bought. Sizes, single attributes and what relatives have in common were
+learnt; what else goes together was not. `kinfolk plan` shows what another epsilon, fewer attributes
+or a smaller k would give."""
+
+
 def _close(fitted: Fitted, ledger: Path) -> None:
     """Say what was promised and spent; and, where the run was stopped, how to go on."""
     stated = fitted.release.certificate
@@ -369,6 +375,9 @@ def _close(fitted: Fitted, ledger: Path) -> None:
         say("NOT PRIVATE: the noise came from a seed, and nobody is protected.")
     for note in _prior(stated):
         tell(f"Public tables: {note}.")
+    left_out = stated["release"].get("too_noisy")
+    if left_out:
+        tell(_LEFT_OUT.format(" and of ".join(left_out)))
     tell(f"Counting took {fitted.counting_seconds:.1f} s, fitting {fitted.fitting_seconds:.1f} s.")
     if stated["domain"] == "drafted":
         tell(DRAFTED)

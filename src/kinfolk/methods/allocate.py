@@ -123,6 +123,27 @@ def _sizes(view: PublicView) -> dict[str, MeasurementGroup]:
     return {SIZES: MeasurementGroup(marginals=(at,), rho=view.rho * share)}
 
 
+def too_noisy(view: PublicView) -> tuple[str, ...]:
+    """Whose sets of attributes are not bought, as they would be mostly noise; public.
+
+    Of relations, or of groups and individuals: single attributes, and what makes a household, are
+    then all that is learnt of them.
+    """
+    schema, marginals = view.workload.schema, view.workload.marginals
+    bought = {at for one in allocate_budget(view).values() for at in one.marginals}
+    found = []
+    for related, name in ((False, "groups and individuals"), (True, "relations")):
+        plain = {
+            at: order_of(marginals[at])
+            for at in _distinct(view)
+            if _related(marginals[at]) is related and not comes_ahead(schema, marginals[at])
+        }
+        kept = max((order for at, order in plain.items() if at in bought), default=0)
+        if max(plain.values(), default=0) > kept:
+            found.append(name)
+    return tuple(found)
+
+
 def _numbers(view: PublicView) -> dict[str, MeasurementGroup]:
     """Every number on its own: how many are in its bins, and where inside of these they lie."""
     marginals = view.workload.marginals

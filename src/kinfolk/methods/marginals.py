@@ -17,7 +17,14 @@ import numpy.typing as npt
 
 from kinfolk.data.shapes import SHARES, Shapes
 from kinfolk.errors import KinfolkError
-from kinfolk.methods.allocate import FINELY, planned_purchases, steps_of
+from kinfolk.methods.allocate import (
+    BY_BINS,
+    FINELY,
+    SIZES,
+    planned_purchases,
+    steps_of,
+    too_noisy,
+)
 from kinfolk.methods.calibrate import calibrated
 from kinfolk.methods.method import (
     NothingLearntError,
@@ -26,6 +33,7 @@ from kinfolk.methods.method import (
     affordable,
     buy_groups,
     first_steps,
+    nothing_left,
     silent,
 )
 from kinfolk.methods.mixture_fit import Measured, MixtureFit, Table, choose_passes, joined
@@ -39,6 +47,7 @@ from kinfolk.methods.prior import (
     choose_plan,
     fit_public,
 )
+from kinfolk.methods.priority import comes_ahead
 from kinfolk.methods.refits import PASSES, Refits, Replicate, arrays_of, deal_batches
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout, Scheme
@@ -117,7 +126,10 @@ class Marginals:
         return steps_of(view, planned_purchases(view))
 
     def planned_noise(self, view: PublicView, workload: Workload) -> list[float | None]:
-        """That of the marginals that are bought; of others, the largest of their level."""
+        """That of the marginals that are bought; of others, the largest of their level.
+
+        Where a level's sets are too noisy to be bought, there is none.
+        """
         asked = view.workload.marginals
         bought: dict[Marginal, float] = {}
         levels: dict[str, float] = {}
@@ -125,7 +137,7 @@ class Marginals:
             sigma = one.sigma(view)
             for at in one.marginals:
                 bought[asked[at]] = sigma
-                if at < len(workload.marginals) and not asked[at].alone:
+                if at < len(workload.marginals) and not comes_ahead(workload.schema, asked[at]):
                     levels[asked[at].level] = max(sigma, levels.get(asked[at].level, 0.0))
         return [bought.get(one, levels.get(one.level)) for one in workload.marginals]
 
@@ -224,8 +236,10 @@ class MarginalsTraining:
         return found
 
     def findings(self) -> Mapping[str, Any]:
-        """How far the public tables were of use, where there were any."""
-        return {} if self._public is None else {"prior": self._plan.describe()}
+        """What was too noisy to be bought; how far public tables were of use, if there were any."""
+        prior = {} if self._public is None else {"prior": self._plan.describe()}
+        left_out = too_noisy(self._curator.view.knowing(groups=self._groups))
+        return {**prior, **({"too_noisy": list(left_out)} if left_out else {})}
 
     def _informed(
         self,
@@ -269,6 +283,8 @@ class MarginalsTraining:
         number = self._groups = buy_groups(curator)
         groups = planned_purchases(curator.view.knowing(groups=number))
         cost = affordable(curator, {key: one.rho for key, one in groups.items()})
+        if not set(cost) - {SIZES, BY_BINS, FINELY}:
+            raise nothing_left()
         found: dict[int, npt.NDArray[np.float64]] = {}
         for done, step in enumerate(cost, 1):
             one = groups[step]
