@@ -20,7 +20,7 @@ from kinfolk.schema import (
     Schema,
     WorkloadSpec,
 )
-from kinfolk.schema.fine import FineAttributes, codes_of_cells
+from kinfolk.schema.bins import FineAttributes, codes_of_cells
 
 NAMES = st.text(
     st.characters(codec="utf-8", exclude_categories=("Cs", "Cc", "Zs", "Zl", "Zp")),

@@ -27,8 +27,9 @@ from kinfolk.privacy.curator import Curator
 from kinfolk.privacy.sensitivity import paired_marginals, workload_weights
 from kinfolk.privacy.unit import Neighbours
 from kinfolk.privacy.view import PublicView, Sensitivities
+from kinfolk.queries.added_marginals import coarse_marginal, with_lower_orders
 from kinfolk.queries.counting import Counter, count
-from kinfolk.queries.workload import Workload, coarse_marginal, order_of, with_lower_orders
+from kinfolk.queries.workload import Workload, order_of
 from kinfolk.schema import Schema
 from promises import IN_PLACE, REPLACE, certified, promise
 

@@ -14,7 +14,8 @@ from kinfolk.methods.method import Step, first_steps
 from kinfolk.privacy.mechanisms import Gaussian
 from kinfolk.privacy.sensitivity import moves_whole_groups
 from kinfolk.privacy.view import PublicView
-from kinfolk.queries.workload import Marginal, coarse_marginal, order_of, parts_of
+from kinfolk.queries.added_marginals import coarse_marginal, parts_of
+from kinfolk.queries.workload import Marginal, order_of
 from kinfolk.schema import Schema
 
 NOISIEST = 0.2

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from kinfolk.queries.workload import Query
 from kinfolk.schema import Attribute, Categorical, Level, Numeric, Schema
-from kinfolk.schema.words import singular
+from kinfolk.schema.names import singular
 
 Codes = tuple[int, ...]
 """Categories of one attribute, in increasing order."""

@@ -48,6 +48,7 @@ from kinfolk.schema.conditions import (
 )
 from kinfolk.schema.cursor import Cursor
 from kinfolk.schema.findings import did_you_mean
+from kinfolk.schema.names import singular
 from kinfolk.schema.spelling import (
     QUOTED,
     Meaning,
@@ -57,7 +58,6 @@ from kinfolk.schema.spelling import (
     known_values,
     spelling,
 )
-from kinfolk.schema.words import singular
 
 if TYPE_CHECKING:
     from kinfolk.schema.schema import Schema

@@ -36,8 +36,7 @@ from kinfolk.schema.conditions import (
 )
 from kinfolk.schema.findings import Findings
 from kinfolk.schema.language import Reader
-from kinfolk.schema.names import AttributeNames
-from kinfolk.schema.words import singular
+from kinfolk.schema.names import AttributeNames, singular
 
 if TYPE_CHECKING:
     from kinfolk.schema.schema import Schema

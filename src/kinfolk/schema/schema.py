@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 from kinfolk.errors import KinfolkError, SchemaError
 from kinfolk.schema.attributes import Attribute, Categorical, kind_of, shown
 from kinfolk.schema.conditions import has_numbers
-from kinfolk.schema.file_names import unfit
 from kinfolk.schema.findings import Findings, did_you_mean
-from kinfolk.schema.names import AttributeNames, UnknownAttributeError
+from kinfolk.schema.names import AttributeNames, UnknownAttributeError, unfit
 from kinfolk.schema.roles import MOST_COMPOSITIONS, Roles, check_relations, is_whole
 
 if TYPE_CHECKING:
@@ -445,11 +444,11 @@ class Schema:
 
     def to_sdv_metadata(self) -> dict[str, Any]:
         """The metadata that SDV and SDMetrics ask for; `kinfolk init` reads such files."""
-        from kinfolk.schema.sdv import sdv_metadata
+        from kinfolk.schema.writing import sdv_metadata
 
         return sdv_metadata(self)
 
     def _repr_html_(self) -> str:
-        from kinfolk.schema.showing import schema_html
+        from kinfolk.schema.writing import schema_html
 
         return schema_html(self)

@@ -26,8 +26,8 @@ from kinfolk.schema.conditions import (
     refs,
     whose,
 )
+from kinfolk.schema.names import singular
 from kinfolk.schema.spelling import spelling
-from kinfolk.schema.words import singular
 
 if TYPE_CHECKING:
     from kinfolk.schema.schema import Schema
