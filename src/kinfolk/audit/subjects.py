@@ -27,6 +27,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from kinfolk._typing import Floats, Ints
 from kinfolk.audit.search import gaussian_ratio
 from kinfolk.audit.tradeoff import Ceiling
 from kinfolk.audit.whole import default_run, dropped_run
@@ -39,8 +40,6 @@ from kinfolk.privacy.unit import Neighbours
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
-
-Floats = npt.NDArray[np.float64]
 
 LEAD = 10.0**9
 """How far the cells that differ are ahead of all others in a selection: no other has a chance."""
@@ -85,7 +84,7 @@ class Pair:
         return self.first.workload
 
     @property
-    def difference(self) -> npt.NDArray[np.int64]:
+    def difference(self) -> Ints:
         """(queries,) what the second has more than the first."""
         return self.second.counts - self.first.counts
 

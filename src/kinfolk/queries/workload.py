@@ -81,11 +81,46 @@ class Marginal:
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
-    """One query: a marginal and a cell of it."""
+    """One query: a marginal and a cell of it.
+
+    >>> from kinfolk import load_schema
+    >>> query = Workload.of(load_schema("acs-red")).query(1)
+    >>> query.codes, query.group, query.individual
+    ((0, 0, 1), {0: (0,), 1: (0,), 2: (1,)}, {})
+    """
 
     marginal: Marginal
     codes: tuple[int, ...]
     """The category of each of the marginal's attributes."""
+
+    @property
+    def level(self) -> Level:
+        """What is counted."""
+        return self.marginal.level
+
+    @property
+    def relation(self) -> str | None:
+        """The relation's name, at the relation level."""
+        return self.marginal.relation
+
+    @property
+    def group(self) -> dict[int, tuple[int]]:
+        """What the group must be, by position; the last position is its size."""
+        return self._asked(self.marginal.group, 0)
+
+    @property
+    def individual(self) -> dict[int, tuple[int]]:
+        """What one person must be."""
+        return self._asked(self.marginal.individual, len(self.marginal.group))
+
+    @property
+    def relative(self) -> dict[int, tuple[int]]:
+        """What a relative of that person must be."""
+        return self._asked(self.marginal.relative, -len(self.marginal.relative))
+
+    def _asked(self, positions: tuple[int, ...], start: int) -> dict[int, tuple[int]]:
+        codes = self.codes[start:] if positions else ()
+        return {position: (code,) for position, code in zip(positions, codes, strict=False)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,12 +224,7 @@ class Workload:
         return bisect_right(self.offsets, index) - 1
 
     def query(self, index: int) -> Query:
-        """Query number `index`.
-
-        >>> from kinfolk import load_schema
-        >>> Workload.of(load_schema("acs-red")).query(1).codes
-        (0, 0, 1)
-        """
+        """Query number `index`."""
         position = self.marginal_of(index)
         marginal, rest = self.marginals[position], index - self.offsets[position]
         codes: list[int] = []
