@@ -14,8 +14,6 @@ from kinfolk.data.encoded import Encoded
 from kinfolk.schema import Schema
 from kinfolk.schema.names import AttributeNames
 
-"""As small as they are stored: there may be many millions."""
-
 FOLDS = (50, 30, 20, 12, 8)
 """Categories an attribute is shown with at most; the first of these that keeps within CELLS."""
 CELLS = 150_000

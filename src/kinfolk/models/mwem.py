@@ -85,10 +85,8 @@ def _visit_people(
     """
     grid, total = probabilities.reshape(universe.person_grid), 1.0
     for query, value in visits:
-        asked: list[int | slice] = [slice(None)] * grid.ndim
-        for position, (code,) in query.individual.items():
-            asked[universe.person_axis(position)] = code
-        counted = grid[tuple(asked)]
+        codes = query.codes[len(query.marginal.group) :]
+        counted = grid[universe.place(query.marginal.individual, codes)]
         mass = counted.sum()
         factor = np.exp((value - mass / total) / 2)
         total += mass * (factor - 1)
