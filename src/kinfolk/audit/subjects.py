@@ -318,7 +318,7 @@ def _log_choice(scores: Floats, scale: float, chosen: int) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kind:
+class SubjectKind:
     """A subject before anything is promised."""
 
     build: Callable[[Guarantee], Subject]
@@ -327,16 +327,16 @@ class Kind:
 
 
 _TIGHT_FIRST = (Accounting.GAUSSIAN, Accounting.ZCDP)
-SUBJECTS: Mapping[str, Kind] = {
-    "default": Kind(build=default_run, accountings=_TIGHT_FIRST),
-    "dropped": Kind(build=dropped_run, accountings=_TIGHT_FIRST),
-    "measure": Kind(build=measuring, accountings=_TIGHT_FIRST[::-1]),
-    "sizes": Kind(
+SUBJECTS: Mapping[str, SubjectKind] = {
+    "default": SubjectKind(build=default_run, accountings=_TIGHT_FIRST),
+    "dropped": SubjectKind(build=dropped_run, accountings=_TIGHT_FIRST),
+    "measure": SubjectKind(build=measuring, accountings=_TIGHT_FIRST[::-1]),
+    "sizes": SubjectKind(
         build=lambda promised: measuring(promised, sizes_of(promised.neighbours)),
         accountings=_TIGHT_FIRST,
     ),
-    "select": Kind(build=selecting, accountings=(Accounting.ZCDP,)),
-    "select-marginal": Kind(build=selecting_marginals, accountings=(Accounting.ZCDP,)),
-    "run": Kind(build=adapting, accountings=(Accounting.ZCDP,)),
+    "select": SubjectKind(build=selecting, accountings=(Accounting.ZCDP,)),
+    "select-marginal": SubjectKind(build=selecting_marginals, accountings=(Accounting.ZCDP,)),
+    "run": SubjectKind(build=adapting, accountings=(Accounting.ZCDP,)),
 }
 """By the name that `kinfolk audit --what` knows them by."""

@@ -117,20 +117,6 @@ def sample(
     return batches if chunk is None else rechunked(batches, chunk)
 
 
-def sample_encoded(
-    model: Model, groups: int, *, rng: np.random.Generator, stratified: bool = True
-) -> Encoded:
-    """Draw exactly so many groups, all in one; see `sample`.
-
-    >>> from kinfolk.datasets import load_schema
-    >>> from kinfolk.models.histogram import Histogram
-    >>> model = Histogram.uniform(load_schema("acs-red"))
-    >>> sample_encoded(model, 1000, rng=np.random.default_rng(1))
-    Encoded(1,000 groups, 2,933 people)
-    """
-    return Encoded.joined(list(sample(model, groups, rng=rng, stratified=stratified)))
-
-
 def check_groups(groups: int) -> None:
     """Refuse a number of groups that is none."""
     if not is_whole(groups) or groups < 1:

@@ -106,12 +106,12 @@ class EntropyProjection:
         # More measurements do not resolve a contradiction.
         if not self._contradiction or not self._contradiction <= sought:
             self._contradiction = frozenset()
-            search = Search(constraints, start, _known(self._exact, queries))
+            search = NewtonSearch(constraints, start, _known(self._exact, queries))
             if agree(search, tolerance=self._tolerance, steps=self._max_iterations):
                 self._exact = dict(zip(queries, search.multipliers.tolist(), strict=True))
                 return search.factors()
             self._contradiction = frozenset(sought)
-        search = Search(constraints, start, _known(self._soft, queries))
+        search = NewtonSearch(constraints, start, _known(self._soft, queries))
         compromise(search, tolerance=self._tolerance, steps=self._max_iterations)
         self._soft = dict(zip(queries, search.multipliers.tolist(), strict=True))
         return search.factors()
@@ -174,7 +174,7 @@ class Constraints:
         return first / whole - self.targets, means, covariance
 
 
-class Search:
+class NewtonSearch:
     """A distribution of the form start times exp(multipliers times surplus), on its way.
 
     The multipliers minimise a convex function: the logarithm of the sum of those products, and
@@ -241,13 +241,13 @@ class Search:
         self._probabilities, self._height = probabilities, height
 
 
-def agree(search: Search, *, tolerance: float, steps: int) -> bool:
+def agree(search: NewtonSearch, *, tolerance: float, steps: int) -> bool:
     """Look for the distribution that agrees with all targets; False if there is none."""
     search.run(softness=0.0, tolerance=tolerance, steps=steps)
     return search.furthest <= max(tolerance, NEAR)
 
 
-def compromise(search: Search, *, tolerance: float, steps: int) -> None:
+def compromise(search: NewtonSearch, *, tolerance: float, steps: int) -> None:
     """Agree as well as least squares can, where answers contradict each other.
 
     The softness is brought into proportion to what remains, so that a contradiction by little moves

@@ -14,10 +14,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from kinfolk.errors import KinfolkError
+from kinfolk.errors import KinfolkError, did_you_mean
 from kinfolk.notebook import show
 from kinfolk.schema import Level, Schema
-from kinfolk.schema.findings import did_you_mean
 from kinfolk.schema.names import AttributeNames
 
 FAMILIES = {Level.GROUP: "Q_G", Level.INDIVIDUAL: "Q_I", Level.RELATION: "Q_R"}

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kinfolk.errors import KinfolkError
-from kinfolk.schema.findings import did_you_mean
+from kinfolk.errors import KinfolkError, did_you_mean
 
 if TYPE_CHECKING:
     from kinfolk.schema.schema import Schema

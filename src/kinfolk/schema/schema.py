@@ -11,10 +11,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
-from kinfolk.errors import KinfolkError, SchemaError
+from kinfolk.errors import Findings, KinfolkError, SchemaError, did_you_mean
 from kinfolk.schema.attributes import Attribute, Categorical, kind_of, shown
 from kinfolk.schema.conditions import has_numbers
-from kinfolk.schema.findings import Findings, did_you_mean
 from kinfolk.schema.names import AttributeNames, UnknownAttributeError, unfit
 from kinfolk.schema.roles import MOST_COMPOSITIONS, Roles, check_relations, is_whole
 

@@ -154,17 +154,17 @@ class _Drafter:
         told = self.metadata
         homes = self._judge_table(self.homes, told.group if told else None, people=False)
         people = self._judge_table(self.people, told.individual if told else None, people=True)
+        group = TableDraft(table=home_table, columns=homes)
         drafted = TableDraft(table=people_table, columns=people)
         if not drafted.attributes:
             raise KinfolkError(_nothing_left(self.people.name, drafted))
-        roles = guess_roles(_kept(self.people_profiles, people), self.ids.groups)
-        computed = find_computed(
-            _kept(self.home_profiles, homes),
-            _kept(self.people_profiles, people),
-            self.ids.groups,
-            roles.heads if roles else None,
+        of_groups, of_people = (
+            _kept(self.home_profiles, group),
+            _kept(self.people_profiles, drafted),
         )
-        group = TableDraft(table=home_table, columns=homes, computed=computed)
+        roles = guess_roles(of_people, self.ids.groups)
+        heads = roles.heads if roles else None
+        group = replace(group, computed=find_computed(of_groups, of_people, self.ids.groups, heads))
         count = _free_name("COUNT", {*group.attributes, *drafted.attributes})
         page = partial(
             write_page,
@@ -179,8 +179,8 @@ class _Drafter:
         )
         schema = Schema.from_text(page(), name="the draft")
         rules = suggest_rules(
-            _with(self.people_profiles, drafted),
-            _with(self.home_profiles, group),
+            {name: (found, drafted.attributes[name]) for name, found in of_people.items()},
+            {name: (found, group.attributes[name]) for name, found in of_groups.items()},
             self.ids.groups,
             roles=roles,
             count=count,
@@ -342,22 +342,10 @@ def _profiles(opened: Opened) -> dict[str, Profile | LeftOut]:
     return found
 
 
-def _kept(
-    profiles: dict[str, Profile | LeftOut], judged: dict[str, Attribute | LeftOut]
-) -> dict[str, Profile]:
+def _kept(profiles: dict[str, Profile | LeftOut], draft: TableDraft) -> dict[str, Profile]:
     """The profiles of the columns that became attributes."""
     return {
         name: found
-        for name, found in profiles.items()
-        if isinstance(found, Profile) and not isinstance(judged.get(name, _UNTOLD), LeftOut)
-    }
-
-
-def _with(
-    profiles: dict[str, Profile | LeftOut], draft: TableDraft
-) -> dict[str, tuple[Profile, Attribute]]:
-    return {
-        name: (found, draft.attributes[name])
         for name, found in profiles.items()
         if isinstance(found, Profile) and name in draft.attributes
     }

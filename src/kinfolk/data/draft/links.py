@@ -17,8 +17,7 @@ from kinfolk.data.columns import distinct
 from kinfolk.data.draft.infer_attribute import SMALL_TABLE
 from kinfolk.data.draft.profile import LeftOut, Opened, Profile
 from kinfolk.data.linking import Links, link_by
-from kinfolk.errors import DataError, KinfolkError, Problem
-from kinfolk.schema.findings import did_you_mean
+from kinfolk.errors import DataError, KinfolkError, Problem, did_you_mean
 from kinfolk.schema.yaml_text import scalar_text
 
 _SIZE = re.compile(r"(?i)(np|persons?|size|hh_?size|household_?size|numprec|n_?persons|members)")

@@ -16,8 +16,8 @@ from kinfolk._typing import Bools, Floats, Ints
 from kinfolk.data.draft.hints import RoleGuess, name_in_rule, value_in_rule
 from kinfolk.data.draft.links import Membership
 from kinfolk.data.draft.profile import Profile
+from kinfolk.errors import Findings
 from kinfolk.schema import Attribute, Categorical, Numeric, Roles, Schema, Value
-from kinfolk.schema.findings import Findings
 from kinfolk.schema.rules import check_rules
 
 MOST = 18
