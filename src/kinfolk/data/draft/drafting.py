@@ -165,7 +165,9 @@ class _Drafter:
         roles = guess_roles(of_people, self.ids.groups)
         heads = roles.heads if roles else None
         group = replace(group, computed=find_computed(of_groups, of_people, self.ids.groups, heads))
-        count = _free_name("COUNT", {*group.attributes, *drafted.attributes})
+        count = "COUNT"
+        while count in group.attributes or count in drafted.attributes:
+            count = f"GROUP_{count}"
         page = partial(
             write_page,
             group,
@@ -357,12 +359,6 @@ def _nothing_left(name: str, draft: TableDraft) -> str:
     return (
         f"{name}: {what}. A schema needs at least one column of the individuals; add or mend one."
     )
-
-
-def _free_name(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name = f"GROUP_{name}"
-    return name
 
 
 def _count(number: int, noun: str) -> str:
