@@ -10,7 +10,8 @@ from kinfolk.methods.mixture_fit import Measured
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
 from kinfolk.models.mixture.grains import Grains
-from kinfolk.queries.workload import Workload, with_numbers, with_sizes
+from kinfolk.queries.added_marginals import with_numbers, with_sizes
+from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
 
 SCHEMA = Schema.from_text("""

@@ -28,16 +28,10 @@ from kinfolk.privacy.curator import Curator
 from kinfolk.privacy.sensitivity import paired_marginals, workload_weights
 from kinfolk.privacy.unit import Neighbours
 from kinfolk.privacy.view import PublicView, Sensitivities
+from kinfolk.queries.added_marginals import coarse_marginal, is_sizes, with_lower_orders
 from kinfolk.queries.counting import Counter, count
 from kinfolk.queries.naming import describe_marginal
-from kinfolk.queries.workload import (
-    Marginal,
-    Workload,
-    coarse_marginal,
-    is_sizes,
-    order_of,
-    with_lower_orders,
-)
+from kinfolk.queries.workload import Marginal, Workload, order_of
 from kinfolk.schema import Schema
 from promises import IN_PLACE, REPLACE, certified, promise
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from generators import sample_encoded
 from kinfolk.data.decode import decode
 from kinfolk.data.encode import encode
 from kinfolk.errors import KinfolkError
-from kinfolk.models.base import sample_encoded
 from kinfolk.models.histogram import Histogram
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout

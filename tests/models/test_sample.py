@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from generators import sample_encoded
 from kinfolk.data.encoded import Encoded
 from kinfolk.datasets import load_schema
 from kinfolk.errors import KinfolkError
 from kinfolk.models import base
-from kinfolk.models.base import Model, sample, sample_encoded
+from kinfolk.models.base import Model, sample
 from kinfolk.models.histogram import Histogram
 from kinfolk.models.layout import Layout
 from kinfolk.queries.workload import Workload

@@ -20,11 +20,12 @@ from kinfolk.privacy.sensitivity import (
     workload_weights,
 )
 from kinfolk.privacy.unit import Neighbours
+from kinfolk.queries.added_marginals import with_coarse, with_numbers
 from kinfolk.queries.counting import count
 from kinfolk.queries.naming import describe_marginal, marginal_from
-from kinfolk.queries.workload import Workload, with_coarse, with_numbers
+from kinfolk.queries.workload import Workload
 from kinfolk.schema import Numeric, Schema
-from kinfolk.schema.coarse import BINS, EVERYBODYS_BINS, coarse_codes, coarse_size
+from kinfolk.schema.bins import BINS, EVERYBODYS_BINS, coarse_codes, coarse_size
 
 SCHEMA = Schema.from_text("""
 group:

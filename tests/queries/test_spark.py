@@ -21,9 +21,10 @@ from kinfolk.datasets import load_detroit, load_schema
 from kinfolk.errors import DataError, KinfolkError, redacted
 from kinfolk.experiments.simulate import write_simulation
 from kinfolk.queries import spark as on_spark
+from kinfolk.queries.added_marginals import with_numbers
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.spark import _cells, count_spark
-from kinfolk.queries.workload import Workload, with_numbers
+from kinfolk.queries.workload import Workload
 from kinfolk.schema import Categorical, GroupTable, IndividualTable, Schema, WorkloadSpec
 
 needs_spark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::ResourceWarning")

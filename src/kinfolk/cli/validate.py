@@ -58,7 +58,7 @@ def validate(schema: Path, tables: tuple[Path, ...]) -> None:
 
 def warn_of_wide_bins(schema: Schema) -> None:
     """Warn of bins that hold too much."""
-    from kinfolk.schema.wide import wide_bins
+    from kinfolk.schema.doubtful import wide_bins
 
     for text in wide_bins(schema):
         tell(f"Warning: {text}.")

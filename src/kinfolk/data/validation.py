@@ -18,8 +18,7 @@ from kinfolk.data.undeclared import seem_computed
 from kinfolk.errors import redacting
 from kinfolk.notebook import show
 from kinfolk.schema import Schema
-from kinfolk.schema.doubtful import doubtful_relations
-from kinfolk.schema.wide import wide_bins
+from kinfolk.schema.doubtful import doubtful_relations, wide_bins
 
 NOTICE = "These are true figures of the data: not private"
 

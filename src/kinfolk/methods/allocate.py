@@ -15,7 +15,8 @@ from kinfolk.methods.priority import BY_ITSELF, comes_ahead, priority
 from kinfolk.privacy.mechanisms import Gaussian
 from kinfolk.privacy.sensitivity import moves_whole_groups
 from kinfolk.privacy.view import PublicView
-from kinfolk.queries.workload import Marginal, is_sizes, order_of, parts_of
+from kinfolk.queries.added_marginals import is_sizes, parts_of
+from kinfolk.queries.workload import Marginal, order_of
 from kinfolk.schema import Level, Schema
 
 NOISIEST = 0.2

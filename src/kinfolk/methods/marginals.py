@@ -54,14 +54,8 @@ from kinfolk.models.layout import Layout, Scheme
 from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.curator import Curator, Measurement
 from kinfolk.privacy.view import PublicView
-from kinfolk.queries.workload import (
-    Marginal,
-    Workload,
-    with_coarse,
-    with_lower_orders,
-    with_numbers,
-    with_sizes,
-)
+from kinfolk.queries.added_marginals import with_coarse, with_lower_orders, with_numbers, with_sizes
+from kinfolk.queries.workload import Marginal, Workload
 
 
 @dataclass(frozen=True, kw_only=True)

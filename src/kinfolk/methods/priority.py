@@ -6,9 +6,10 @@ import math
 from collections import Counter
 from fractions import Fraction
 
-from kinfolk.queries.workload import Marginal, coarse_marginal, order_of
+from kinfolk.queries.added_marginals import coarse_marginal
+from kinfolk.queries.workload import Marginal, order_of
 from kinfolk.schema import Schema
-from kinfolk.schema.coarse import is_everybodys
+from kinfolk.schema.bins import is_everybodys
 from kinfolk.schema.names import AttributeNames
 
 IN_COMMON = 40

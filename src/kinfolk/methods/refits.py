@@ -29,7 +29,7 @@ from kinfolk.privacy.view import PublicView
 from kinfolk.queries.impossible import impossible_queries
 from kinfolk.queries.workload import Marginal, order_of
 from kinfolk.schema import Numeric, Schema
-from kinfolk.schema.coarse import is_coarser
+from kinfolk.schema.bins import is_coarser
 
 REPLICATES = "replicates"
 """Under this name a release keeps models fitted again to made-up noise, (replicates, rows, K),"""

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Protocol, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from kinfolk._typing import Floats, Ints
 from kinfolk.data.encoded import Encoded
 from kinfolk.errors import KinfolkError
 from kinfolk.queries.questions import Question
@@ -17,8 +18,7 @@ from kinfolk.schema.attributes import shown
 from kinfolk.schema.roles import is_whole
 from kinfolk.schema.where import Factor
 
-Floats: TypeAlias = npt.NDArray[np.float64]
-Table: TypeAlias = npt.NDArray[np.float32] | npt.NDArray[np.float64]
+Table: TypeAlias = npt.NDArray[np.float32] | Floats
 """A model's probabilities."""
 Asked: TypeAlias = Workload | tuple[Question, ...]
 """A whole workload, or questions one by one."""
@@ -42,7 +42,7 @@ class GroupSource(Protocol):
     ) -> Iterator[Encoded]:
         """Draw groups in batches of `size`, each batch in random order; see `sample`."""
 
-    def like(self, compositions: npt.NDArray[np.int64], *, rng: np.random.Generator) -> Encoded:
+    def like(self, compositions: Ints, *, rng: np.random.Generator) -> Encoded:
         """One group for each of these compositions, by position, in that order."""
 
 
@@ -115,20 +115,6 @@ def sample(
     size = batch_size(model.schema)
     batches = model.batches(groups, size=size, rng=own, stratified=stratified)
     return batches if chunk is None else rechunked(batches, chunk)
-
-
-def sample_encoded(
-    model: Model, groups: int, *, rng: np.random.Generator, stratified: bool = True
-) -> Encoded:
-    """Draw exactly so many groups, all in one; see `sample`.
-
-    >>> from kinfolk.datasets import load_schema
-    >>> from kinfolk.models.histogram import Histogram
-    >>> model = Histogram.uniform(load_schema("acs-red"))
-    >>> sample_encoded(model, 1000, rng=np.random.default_rng(1))
-    Encoded(1,000 groups, 2,933 people)
-    """
-    return Encoded.joined(list(sample(model, groups, rng=rng, stratified=stratified)))
 
 
 def check_groups(groups: int) -> None:

@@ -4,23 +4,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from kinfolk._typing import Codes, Floats, Ints
 from kinfolk.compiled import compiled
 from kinfolk.data.encoded import Encoded, code_type
 from kinfolk.models._streams import uniform
 from kinfolk.models.universe import Universe
 
-Ints = npt.NDArray[np.int64]
-Codes = npt.NDArray[np.integer[Any]]
-
 
 def listed_batches(
     universe: Universe,
-    probabilities: npt.NDArray[np.float64],
+    probabilities: Floats,
     groups: int,
     *,
     size: int,
@@ -41,7 +38,7 @@ def listed_batches(
 
 def listed_groups(
     universe: Universe,
-    probabilities: npt.NDArray[np.float64],
+    probabilities: Floats,
     compositions: Ints,
     *,
     rng: np.random.Generator,
@@ -56,7 +53,7 @@ def listed_groups(
     return _written(universe, cells, rng)
 
 
-def _found(below: npt.NDArray[np.float64], points: npt.NDArray[np.float64]) -> Ints:
+def _found(below: Floats, points: Floats) -> Ints:
     """The cells that points, from 0 to 1, fall into; below: running sums of probabilities."""
     last = int(np.searchsorted(below, below[-1]))
     found: Ints = np.minimum(np.searchsorted(below, points * below[-1], side="right"), last)

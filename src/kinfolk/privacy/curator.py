@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from kinfolk._typing import Floats, Ints
 from kinfolk.data.encode import encode
 from kinfolk.data.storage_types import Types, column_types
 from kinfolk.data.tables import TableFile, TableLike, digest_tables, open_file
@@ -36,9 +36,6 @@ from kinfolk.queries.counting import Counter
 from kinfolk.queries.naming import describe_marginal
 from kinfolk.queries.streaming import count_files
 from kinfolk.queries.workload import Workload
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 _LARGEST = 2**61
 """Scores stop here: int64 would wrap around, and a wrapped score has no sensitivity."""

@@ -26,8 +26,7 @@ from kinfolk.queries.kernel import (
 )
 from kinfolk.queries.workload import Marginal, Workload, ties
 from kinfolk.schema import Level, Schema
-from kinfolk.schema.coarse import coarse_codes, is_coarser
-from kinfolk.schema.fine import FineAttributes
+from kinfolk.schema.bins import FineAttributes, coarse_codes, is_coarser
 
 _LEVELS = {Level.GROUP: GROUP, Level.INDIVIDUAL: INDIVIDUAL, Level.RELATION: RELATION}
 Cells = npt.NDArray[np.uint16]

@@ -35,7 +35,7 @@ from kinfolk.queries.question_reader import FILLERS, SIGN, Place, Reader, Sectio
 from kinfolk.queries.questions import Codes, Question
 from kinfolk.schema import Level, Schema
 from kinfolk.schema.attributes import shown
-from kinfolk.schema.words import singular
+from kinfolk.schema.names import singular
 
 MOST = 1000
 """Questions that one line may stand for."""

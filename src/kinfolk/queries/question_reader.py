@@ -6,14 +6,12 @@ import re
 from collections.abc import Mapping
 from enum import StrEnum
 
-from kinfolk.errors import KinfolkError
+from kinfolk.errors import KinfolkError, did_you_mean
 from kinfolk.queries.questions import Codes, asked_attributes
 from kinfolk.queries.values import NUMBER, codes_compared, read_value
 from kinfolk.schema import Attribute, Level, Schema
 from kinfolk.schema.attributes import shown
-from kinfolk.schema.findings import did_you_mean
-from kinfolk.schema.names import AttributeNames
-from kinfolk.schema.words import singular
+from kinfolk.schema.names import AttributeNames, singular
 
 Place = tuple[bool, int]
 """Whether something is said of the relative, and the position of the attribute."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 import re
 
-from kinfolk.errors import KinfolkError
+from kinfolk.errors import KinfolkError, did_you_mean
 from kinfolk.queries.questions import Codes
 from kinfolk.schema import Attribute, Categorical, Numeric
 from kinfolk.schema.attributes import shown
-from kinfolk.schema.findings import did_you_mean
 
 NUMBER = r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
 """How a number is written."""

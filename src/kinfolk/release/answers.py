@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from kinfolk._typing import Floats
 from kinfolk.errors import KinfolkError
 from kinfolk.methods.refits import REPLICATES
-from kinfolk.models.base import Asked, Floats, Table
+from kinfolk.models.base import Asked, Table
 from kinfolk.notebook import show
 from kinfolk.queries.figures import Figure, Kind, named_attributes, weighted
 from kinfolk.queries.question_parser import parse

@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from kinfolk._typing import Floats
 from kinfolk.data.number_law import NumberLaw
 from kinfolk.data.shapes import Shapes
-from kinfolk.models.base import Floats, Table
+from kinfolk.models.base import Table
 from kinfolk.privacy.view import GROUPS
 from kinfolk.queries.figures import Figure, Kind, weight_position
 from kinfolk.queries.questions import Codes, Question, asked_attributes

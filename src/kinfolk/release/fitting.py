@@ -37,7 +37,7 @@ from kinfolk.release.public import Public, read_public
 from kinfolk.release.release import PROBABILITIES, Release, checked_seed
 from kinfolk.release.verify import verify_plan
 from kinfolk.schema import Schema
-from kinfolk.schema.words import singular
+from kinfolk.schema.names import singular
 
 SEED = "modelling_seed"
 """Under this name a run's terms keep the seed of what comes after the noise: it is public."""

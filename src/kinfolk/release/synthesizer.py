@@ -18,7 +18,7 @@ from kinfolk.release.fitting import fit, promised
 from kinfolk.release.public import Public
 from kinfolk.release.release import Release, checked_seed
 from kinfolk.schema import Schema
-from kinfolk.schema.words import singular
+from kinfolk.schema.names import singular
 
 if TYPE_CHECKING:
     from kinfolk.release.estimate import RunEstimate

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kinfolk.errors import Findings, did_you_mean
 from kinfolk.schema.attributes import kind_of, shown
-from kinfolk.schema.findings import Findings, did_you_mean
 
 KEYS = ("attributes", "times", "relation")
 MOST = 1000

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from kinfolk._io import local_path
-from kinfolk.errors import KinfolkError, SchemaError
+from kinfolk.errors import Findings, KinfolkError, SchemaError, closest, did_you_mean, join
 from kinfolk.schema.attributes import Attribute, Categorical, Numeric, shown, text_of
-from kinfolk.schema.findings import Findings, closest, did_you_mean, join
 from kinfolk.schema.formulas import Formula
 from kinfolk.schema.roles import OTHER_ROLE, RESERVED, Role, Roles
 from kinfolk.schema.schema import (

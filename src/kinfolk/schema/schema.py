@@ -11,12 +11,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
-from kinfolk.errors import KinfolkError, SchemaError
+from kinfolk.errors import Findings, KinfolkError, SchemaError, did_you_mean
 from kinfolk.schema.attributes import Attribute, Categorical, kind_of, shown
 from kinfolk.schema.conditions import has_numbers
-from kinfolk.schema.file_names import unfit
-from kinfolk.schema.findings import Findings, did_you_mean
-from kinfolk.schema.names import AttributeNames, UnknownAttributeError
+from kinfolk.schema.names import AttributeNames, UnknownAttributeError, unfit
 from kinfolk.schema.priorities import Priority, read_priorities
 from kinfolk.schema.roles import MOST_COMPOSITIONS, Roles, check_relations, is_whole
 
@@ -459,11 +457,11 @@ class Schema:
 
     def to_sdv_metadata(self) -> dict[str, Any]:
         """The metadata that SDV and SDMetrics ask for; `kinfolk init` reads such files."""
-        from kinfolk.schema.sdv import sdv_metadata
+        from kinfolk.schema.writing import sdv_metadata
 
         return sdv_metadata(self)
 
     def _repr_html_(self) -> str:
-        from kinfolk.schema.showing import schema_html
+        from kinfolk.schema.writing import schema_html
 
         return schema_html(self)
