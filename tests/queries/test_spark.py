@@ -20,9 +20,9 @@ from kinfolk.data.decode import decode
 from kinfolk.datasets import load_detroit, load_schema
 from kinfolk.errors import DataError, KinfolkError, redacted
 from kinfolk.experiments.simulate import write_simulation
-from kinfolk.queries import spark as on_spark
+from kinfolk.queries import spark_task as on_spark
 from kinfolk.queries.counting import Counter
-from kinfolk.queries.spark import _cells, count_spark
+from kinfolk.queries.spark import SparkTables, count_spark
 from kinfolk.queries.workload import Workload, with_numbers
 from kinfolk.schema import Categorical, GroupTable, IndividualTable, Schema, WorkloadSpec
 
@@ -224,7 +224,7 @@ def test_nobody_to_count_and_columns_that_lack(spark: Any) -> None:
 @needs_spark
 def test_rows_are_shuffled_once(spark: Any, capsys: pytest.CaptureFixture[str]) -> None:
     given = frames(spark, homes())
-    _cells(Workload.of(HOMES), given, None, None).explain()
+    SparkTables.of(HOMES, given).cells(Workload.of(HOMES), None, None).explain()
     plan = capsys.readouterr().out
     counted, rows = plan.split("MapInArrow")
     assert counted.count("Exchange") == 1, "the sums"
@@ -307,7 +307,10 @@ def test_a_task_counts_what_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None
     order = [(name, "ascending") for name in ("key", "kind", "row")]
     rows = pa.concat_tables(wide, promote_options="default").sort_by(order)
     workload = Workload.of(HOMES)
-    task = on_spark.Task(schema=HOMES.to_yaml(), marginals=workload.marginals, weights=None)
+    part = on_spark.PartReader(
+        schema=HOMES.to_yaml(), names=("homes", "people"), untyped=(False, False)
+    )
+    task = on_spark.CountTask(part=part, marginals=workload.marginals, weights=None)
     result = pa.Table.from_batches(task.run(rows.to_batches(max_chunksize=20)))
     found = dict(zip(result["cell"].to_pylist(), result["count"].to_pylist(), strict=True))
     expected: Counter = in_memory(workload, tables)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kinfolk.cli.console import PATH, REDACT, say, tell
+from kinfolk.cli.console import ENGINE, PATH, REDACT, TABLE, say, tell
 from kinfolk.cli.progress import (
     FORCE,
     FORMAT,
@@ -36,7 +36,8 @@ SCHEMA is a schema.yaml; TABLES are the files of its tables, households first, i
 Arrow, or those of Stata, SPSS, SAS and Excel. Flat data (a schema without `group`) takes one file.
 Written into the folder are the synthetic tables, privacy.json (the certificate), model.kinfolk (to
 draw more from, at no cost) and a codebook, codebook.html and codebook.xml (DDI-Codebook 2.5): all
-of it may be published.
+of it may be published. With --engine spark, TABLES are Parquet or CSV that Spark reads: they are
+checked and counted on the cluster, for the same release; the synthetic tables are drawn here.
 
 What was spent, and on what, stands in a ledger beside the folder (FOLDER.ledger.jsonl, with its
 companion FOLDER.ledger.jsonl.head), which stays with the data. A ledger is a budget: one that is
@@ -105,15 +106,17 @@ RESUME = click.option(
 
 @click.command(help=SYNTH, short_help="Make synthetic tables from private ones.")
 @click.argument("schema", type=PATH)
-@click.argument("tables", nargs=-1, required=True, type=PATH)
-@options(*PROMISE, INTO_FOLDER, GROUPS, FORMAT, PUBLIC, SHARED, SEED, RESUME, FORCE, *SETTINGS)
+@click.argument("tables", nargs=-1, required=True, type=TABLE)
+@options(*PROMISE, INTO_FOLDER, GROUPS, FORMAT, ENGINE, PUBLIC, SHARED, SEED, RESUME, FORCE)
+@options(*SETTINGS)
 @REDACT
 def synth(
     schema: Path,
-    tables: tuple[Path, ...],
+    tables: tuple[str, ...],
     output: Path,
     groups: int | None,
     form: str,
+    engine: str,
     public: Path | None,
     shared: Path | None,
     resume: bool,
@@ -125,7 +128,7 @@ def synth(
     from kinfolk.data.stat_writing import check_writable
 
     declared = Schema.from_yaml(schema)
-    files = name_tables(declared, tables)
+    files = name_tables(declared, tables, engine=engine)
     check_writable(declared, form)
     ledger = _ledger(shared, output, settings)
     written = [output / f"{name}.{form}" for name in declared.table_names]
@@ -134,7 +137,9 @@ def synth(
     _check_place(ledger, results, shared=shared is not None, resume=resume, force=force)
     if groups is not None and groups < 1:
         raise KinfolkError(f"--groups is {groups}. Draw at least one.")
-    overwritten = {path.resolve() for path in results} & {path.resolve() for path in tables}
+    overwritten = {path.resolve() for path in results} & {
+        Path(path).resolve() for path in files.values()
+    }
     if overwritten:
         raise KinfolkError(
             f"{overwritten.pop()}: would be overwritten by its synthetic copy. "
@@ -142,7 +147,8 @@ def synth(
         )
     ledger.parent.mkdir(parents=True, exist_ok=True)
     with stages() as show:
-        fitted = _fit(declared, files, public, ledger, resume, output / CERTIFICATE, settings, show)
+        beside = output / CERTIFICATE
+        fitted = _fit(declared, files, engine, public, ledger, resume, beside, settings, show)
         release = fitted.release
         output.mkdir(parents=True, exist_ok=True)
         release.save(output / MODEL)
@@ -155,15 +161,16 @@ def synth(
 
 @click.command(name="fit", help=FIT, short_help="Fit a model to private tables.")
 @click.argument("schema", type=PATH)
-@click.argument("tables", nargs=-1, required=True, type=PATH)
+@click.argument("tables", nargs=-1, required=True, type=TABLE)
 @options(*PROMISE)
 @click.option("-o", "--output", type=PATH, required=True, help="The model file.")
-@options(PUBLIC, SHARED, SEED, RESUME, FORCE, *SETTINGS)
+@options(ENGINE, PUBLIC, SHARED, SEED, RESUME, FORCE, *SETTINGS)
 @REDACT
 def fit_command(
     schema: Path,
-    tables: tuple[Path, ...],
+    tables: tuple[str, ...],
     output: Path,
+    engine: str,
     public: Path | None,
     shared: Path | None,
     resume: bool,
@@ -172,14 +179,14 @@ def fit_command(
 ) -> None:
     """See FIT."""
     declared = Schema.from_yaml(schema)
-    files = name_tables(declared, tables)
+    files = name_tables(declared, tables, engine=engine)
     if output.is_dir():
         raise KinfolkError(f"{output}: is a folder. Name the model file, such as model.kinfolk.")
     ledger = _ledger(shared, output, settings)
     _check_place(ledger, [output], shared=shared is not None, resume=resume, force=force)
     output.parent.mkdir(parents=True, exist_ok=True)
     with stages() as show:
-        fitted = _fit(declared, files, public, ledger, resume, None, settings, show)
+        fitted = _fit(declared, files, engine, public, ledger, resume, None, settings, show)
         fitted.release.save(output)
     say(f"Wrote {output}.")
     _close(fitted, ledger)
@@ -324,6 +331,7 @@ def _check_place(
 def _fit(
     schema: Schema,
     files: dict[str, Any],
+    engine: str,
     public: Path | None,
     ledger: Path,
     resume: bool,
@@ -338,7 +346,7 @@ def _fit(
     seed = settings.pop("seed")
     method, guarantee = promise_of(schema, settings)
     if guarantee.unit is Unit.INDIVIDUAL:
-        warn_of_computed(schema, files)
+        warn_of_computed(schema, files, engine=engine)
     return fit_tables(
         schema,
         files,
@@ -349,6 +357,7 @@ def _fit(
         resume=resume,
         beside=beside,
         public=public,
+        engine=engine,
         progress=on_progress,
     )
 
