@@ -67,7 +67,8 @@ SAMPLE = """Draw synthetic tables from a model.
 MODEL is a model.kinfolk that `kinfolk fit` or `synth` wrote. No data is needed and nothing is
 spent: draw as often and as much as you like. Written into the folder are the tables, the model's
 certificate, privacy.json, and the codebook. Streams: the number of groups is limited by the disk
-alone, except with --format dta or sav, which are put together in memory.
+alone, except with --format dta or sav, which are put together in memory. With --engine spark, a
+cluster draws folders of Parquet, for the same seed the same tables; all machines must see -o.
 
 With --where, all groups meet a condition on the group ("region = ES51 and COUNT > 2"), on members
 in roles ("head.age >= 65") or on anybody ("no person with age < 18", "any(age < 18)"), and follow
@@ -194,7 +195,14 @@ def fit_command(
 
 @click.command(name="sample", help=SAMPLE, short_help="Draw synthetic tables from a model.")
 @click.argument("model", type=PATH)
-@options(GROUPS, INTO_FOLDER, FORMAT)
+@options(GROUPS, INTO_FOLDER)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["csv", "parquet", "dta", "sav"]),
+    help="Of the tables; dta is Stata's, sav SPSS's.  [default: csv; with Spark, parquet]",
+)
+@ENGINE
 @click.option("--where", help="Only groups that meet this condition.")
 @click.option("--replicates", type=int, help="Also so many tables of refits, for standard errors.")
 @click.option("--refit", is_flag=True, help="Make replicates that the model does not hold.")
@@ -204,7 +212,8 @@ def sample_command(
     model: Path,
     groups: int | None,
     output: Path,
-    form: str,
+    form: str | None,
+    engine: str,
     where: str | None,
     replicates: int | None,
     refit: bool,
@@ -217,6 +226,7 @@ def sample_command(
     from kinfolk.release.replicates import replicate_releases, replicate_seed
 
     release = load(model)
+    form = form or ("parquet" if engine == "spark" else "csv")
     if refit and replicates is None:
         raise KinfolkError("--refit makes replicates. Say how many, by --replicates.")
     with stages() as show:
@@ -232,7 +242,7 @@ def sample_command(
         _check_free(folders, names, force=force)
         drawn: list[str] = []
         for source, own, folder in zip(sources, seeds, folders, strict=True):
-            drawn += _draw(source, folder, groups, own, form, show, where=where)
+            drawn += _draw(source, folder, groups, own, form, show, where=where, engine=engine)
     for line in drawn:
         say(line)
     also = ", and as much in each folder" if folders[1:] else ""
@@ -260,6 +270,7 @@ def _draw(
     form: str,
     on_progress: Progress,
     where: str | None = None,
+    engine: str = "local",
 ) -> list[str]:
     """Draw tables into a folder; what to say about each, and of the rules if they made trouble."""
     wanted = release.groups if groups is None else groups
@@ -269,6 +280,7 @@ def _draw(
         where=where,
         seed=seed,
         format=form,
+        engine=engine,
         progress=lambda done: on_progress("writing", done, wanted),
     )
     lines = [f"Wrote {drawn.paths[name]}: {rows:,} rows." for name, rows in drawn.rows.items()]

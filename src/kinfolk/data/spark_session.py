@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -109,6 +110,9 @@ def collected(frame: DataFrame, doing: str) -> pa.Table:
             return frame.toArrow()
     except (PySparkException, Py4JError) as error:
         text = str(error)
+        said = re.search(r"kinfolk\.errors\.KinfolkError: (.+)", text)
+        if said:
+            raise KinfolkError(said[1]) from None
         if "No module named 'kinfolk" in text:
             raise KinfolkError(
                 "the Python of Spark's executors has no kinfolk. Install it there, and let "
