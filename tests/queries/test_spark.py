@@ -2,10 +2,9 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,49 +24,7 @@ from kinfolk.queries.counting import Counter
 from kinfolk.queries.spark import SparkTables, count_spark
 from kinfolk.queries.workload import Workload, with_numbers
 from kinfolk.schema import Categorical, GroupTable, IndividualTable, Schema, WorkloadSpec
-
-needs_spark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::ResourceWarning")
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    pytest.importorskip("pyspark", reason="PySpark is missing: pip install 'kinfolk[spark]'")
-    if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
-        pytest.skip("Java is missing: no `java` on the PATH and no JAVA_HOME")
-    from pyspark.sql import SparkSession
-
-    folder = tmp_path_factory.mktemp("spark")
-    environment = {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in environment.items():
-            patch.setenv(name, value)
-        settings = {
-            "spark.ui.enabled": "false",
-            "spark.ui.showConsoleProgress": "false",
-            "spark.sql.shuffle.partitions": "4",
-            "spark.driver.memory": "1g",
-            "spark.local.dir": str(folder),
-            "spark.sql.warehouse.dir": str(folder / "warehouse"),
-        }
-        builder = SparkSession.builder.master("local[2]")
-        for name, value in settings.items():
-            builder = builder.config(name, value)
-        session = builder.getOrCreate()
-        session.sparkContext.setLogLevel("OFF")
-        yield session
-        session.stop()
-
-
-def frames(spark: Any, tables: Tables, pieces: int = 3) -> dict[str, Any]:
-    """The tables as DataFrames of several partitions, in their order."""
-    found = {}
-    for name, table in tables.items():
-        size = -(-table.num_rows // pieces)
-        parts = [spark.createDataFrame(table.slice(i * size, size)) for i in range(pieces)]
-        found[name] = parts[0]
-        for part in parts[1:]:
-            found[name] = found[name].union(part)
-    return found
+from sparks import frames, needs_spark
 
 
 @needs_spark

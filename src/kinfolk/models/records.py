@@ -23,7 +23,7 @@ from kinfolk.data.numbers import compute_derived, draw_numbers, group_values
 from kinfolk.data.shapes import Shapes
 from kinfolk.errors import KinfolkError
 from kinfolk.models.base import GroupSource, Model, check_groups, rechunked, sample
-from kinfolk.models.batches import Batches, Seeds, batch_rng, batch_size, fresh_seeds
+from kinfolk.models.batches import Batches, Seeds, batch_rng, fresh_seeds
 from kinfolk.schema import Schema
 from kinfolk.schema.attributes import shown
 from kinfolk.schema.where import Where
@@ -178,7 +178,7 @@ class Records:
         found = looked_at = 0
         size = groups
         while found < groups:
-            size = int(np.clip(size, FIRST_LOOK, batch_size(self.model.schema)))
+            size = int(np.clip(size, FIRST_LOOK, batches.size))
             for batch in sample(self._source, size, rng=rng, stratified=batches.stratified):
                 complete = self._keeping(batch, rng)
                 wanted = np.flatnonzero(where.chosen(group_values(complete)))
