@@ -16,9 +16,8 @@ import pytest
 from generators import FAMILY, RELATIONS, random_dataset
 from homes import HOMES, MISTAKES, Tables, assert_same, homes, in_memory, shuffled, written
 from kinfolk.data.decode import decode
-from kinfolk.datasets import load_detroit, load_schema
+from kinfolk.datasets import load_detroit
 from kinfolk.errors import DataError, KinfolkError, redacted
-from kinfolk.experiments.simulate import write_simulation
 from kinfolk.queries import spark_task as on_spark
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.spark import SparkTables, count_spark
@@ -186,21 +185,6 @@ def test_rows_are_shuffled_once(spark: Any, capsys: pytest.CaptureFixture[str]) 
     counted, rows = plan.split("MapInArrow")
     assert counted.count("Exchange") == 1, "the sums"
     assert rows.count("Exchange") == 1, "the rows"
-
-
-@pytest.mark.slow
-@needs_spark
-def test_the_page_in_the_docs(spark: Any, tmp_path: Path) -> None:
-    page = Path(__file__).parents[2] / "docs" / "spark.md"
-    (code,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
-    paths = write_simulation("acs-red", tmp_path, groups=500, seed=1)["paths"]
-    # Java has a working directory of its own.
-    for name in ("households.parquet", "persons.parquet"):
-        code = code.replace(name, str(tmp_path / name))
-    scope: dict[str, Any] = {}
-    exec(code, scope)  # noqa: S102
-    tables = {name: paths[name] for name in ("households", "persons")}
-    assert_same(scope["counter"], in_memory(Workload.of(load_schema("acs-red")), tables))
 
 
 @pytest.mark.slow

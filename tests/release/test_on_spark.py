@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from kinfolk.data.frames import write_table
 from kinfolk.data.spark_session import spark_columns
 from kinfolk.datasets import load_detroit
 from kinfolk.errors import DataError, KinfolkError
+from kinfolk.experiments.simulate import write_simulation
 from kinfolk.models import batches
 from kinfolk.queries import count_spark
 from kinfolk.queries.validation import one_way
@@ -169,6 +171,26 @@ def test_what_fails_far_away_is_one_message(spark: Any, monkeypatch: pytest.Monk
     with pytest.raises(KinfolkError, match=r"^Spark fails while it draws the tables \(") as caught:
         release.write("unused", engine="spark", format="parquet")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.slow
+@needs_spark
+def test_the_page_in_the_docs(
+    spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = Path(__file__).parents[2] / "docs" / "spark.md"
+    (code,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    write_simulation("acs-red", tmp_path, groups=500, seed=1)
+    # Java has a working directory of its own.
+    for name in ("households.parquet", "persons.parquet"):
+        code = code.replace(name, str(tmp_path / name))
+    scope: dict[str, Any] = {}
+    exec(code, scope)  # noqa: S102
+    assert scope["synthetic"]["households"].count() == 1000
+    assert scope["maker"].certificate["private"] is True
+    printed = capsys.readouterr().out
+    assert printed.startswith("Validation(500 households,")
+    assert "Row(SEX=" in printed
 
 
 @pytest.mark.parametrize("parts", [[[0, 1, 2, 3, 4]], [[4], [2, 0], [3, 1]]])
