@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -12,7 +12,8 @@ import numpy.typing as npt
 from kinfolk._typing import Floats, Ints
 from kinfolk.data.encoded import Encoded
 from kinfolk.models.base import Asked, Table, check_sums, no_such_group, wrong_shape
-from kinfolk.models.listed_sample import listed_batches, listed_groups
+from kinfolk.models.batches import Batches
+from kinfolk.models.listed_sample import listed_batch, listed_groups
 from kinfolk.models.universe import LARGEST, Universe, distinct_size
 from kinfolk.models.universe_kernel import LEVELS, expectations
 from kinfolk.notebook import show
@@ -122,13 +123,9 @@ class Histogram:
 
         return shares
 
-    def batches(
-        self, groups: int, *, size: int, rng: np.random.Generator, stratified: bool
-    ) -> Iterator[Encoded]:
-        """Draw groups in batches of `size`, each batch in random order."""
-        return listed_batches(
-            self.universe, self.probabilities, groups, size=size, rng=rng, stratified=stratified
-        )
+    def batch(self, batches: Batches, at: int) -> Encoded:
+        """Draw one of the batches of a sample, its groups in random order."""
+        return listed_batch(self.universe, self.probabilities, batches, at)
 
     def like(self, compositions: Ints, *, rng: np.random.Generator) -> Encoded:
         """One group for each of these compositions, by position, in that order."""

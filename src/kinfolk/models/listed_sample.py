@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import numpy.typing as npt
 
@@ -12,28 +10,23 @@ from kinfolk._typing import Codes, Floats, Ints
 from kinfolk.compiled import compiled
 from kinfolk.data.encoded import Encoded, code_type
 from kinfolk.models._streams import uniform
+from kinfolk.models.batches import Batches
 from kinfolk.models.universe import Universe
 
 
-def listed_batches(
-    universe: Universe,
-    probabilities: Floats,
-    groups: int,
-    *,
-    size: int,
-    rng: np.random.Generator,
-    stratified: bool,
-) -> Iterator[Encoded]:
-    """Draw groups in batches of `size`, each batch in random order.
+def listed_batch(universe: Universe, probabilities: Floats, batches: Batches, at: int) -> Encoded:
+    """Draw one of the batches of a sample, its groups in random order.
 
     Stratified, the points are equally spaced: every group comes up its share of times, give or take
     one, and so does every run of groups that stand side by side.
     """
     below = np.cumsum(probabilities.ravel())
-    for start in range(0, groups, size):
-        number = min(size, groups - start)
-        points = (np.arange(number) + rng.random()) / number if stratified else rng.random(number)
-        yield _written(universe, rng.permutation(_found(below, points)), rng)
+    rng, number = batches.rng(at), batches.number(at)
+    if batches.stratified:
+        points = (np.arange(number) + rng.random()) / number
+    else:
+        points = rng.random(number)
+    return _written(universe, rng.permutation(_found(below, points)), rng)
 
 
 def listed_groups(

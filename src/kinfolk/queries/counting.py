@@ -57,6 +57,8 @@ class Counter:
         self.people = 0
         self.cleaning = Cleaning()
         """What was left out of the tables that have been counted so far."""
+        self.against: Ints = np.zeros(len(workload.schema.rules), np.int64)
+        """(rules,) how many groups broke each rule and were left out."""
         self._fine = FineAttributes.of(workload.schema) if workload.finely else None
         self._coarse = _coarse_tables(workload.schema) if workload.coarsely else ({}, {})
         self._families = _families(workload, self.weights)
@@ -79,6 +81,8 @@ class Counter:
         self.groups += data.groups
         self.people += data.people
         self.cleaning += data.cleaning
+        if data.against:
+            self.against += data.against
 
     def _cells(self, data: Encoded) -> tuple[list[Cells], list[Cells]]:
         """Rows of codes that come after the others: cells, in the order of `_places`."""
