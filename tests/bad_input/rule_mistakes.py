@@ -50,16 +50,16 @@ RULE_CASES = [
         "a value among several that it does not have",
         ("veh in (none, two)",),
         (
-            "never[0]: in 'veh in (none, two)', veh has no value 'two'. Known here: 0, 1, "
-            "2, none, one, more."
+            "never[0]: in 'veh in (none, two)', veh has no value 'two'. Known here: 0 "
+            "(none), 1 (one), 2 (more)."
         ),
     ),
     in_rules(
         "a number that is not listed",
         ("veh = 5 and age < 18",),
         (
-            "never[0]: in 'veh = 5 and age < 18', veh has no value '5'. Known here: 0, 1, "
-            "2, none, one, more."
+            "never[0]: in 'veh = 5 and age < 18', veh has no value '5'. Known here: 0 "
+            "(none), 1 (one), 2 (more)."
         ),
     ),
     in_rules(

@@ -1,5 +1,8 @@
 """What is printed cannot act on the terminal, whoever wrote the file that it comes from."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -68,3 +71,25 @@ def test_names_and_values_of_files(
         assert run(arguments) == 2
     assert r"\x1b[2J" in (printed := capsys.readouterr()).err
     assert "\x1b" not in printed.err + printed.out
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        ("kinfolk qu", ["plain,queries", "plain,query"]),
+        ("kinfolk sample --repl", ["plain,--replicates"]),
+        ("kinfolk query mod", ["file,mod"]),
+    ],
+)
+def test_the_shell_completes_commands_options_and_files(words: str, completed: list[str]) -> None:
+    """As the lines of docs/cli.md have it."""
+    code = "import sys; sys.argv = ['kinfolk']; from kinfolk.cli.main import main; main()"
+    told = {"COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    found = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **told, "_KINFOLK_COMPLETE": "bash_complete"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert found.stdout.split() == completed

@@ -44,7 +44,7 @@ relations:
 workload: {k: 2, levels: [group, individual, relation]}
 """)
 VEH, TENURE, RENT, KIND, SIZE = range(5)
-SEX, AGE, A, OWN_KIND = range(4)
+SEX, AGE, A, OWN_KIND, ROLE = range(5)
 
 
 def asks(
@@ -70,7 +70,17 @@ MEANING = {
     "people in families with rent >= 500": asks("individual", group={RENT: (1, 2)}),
     "people: rent = 0..1000.5": asks("individual", group={RENT: (0, 1)}),
     "people: tenure in (own, blank)": asks("individual", group={TENURE: (0, 2)}),
-    "people: tenure not in (own, rent)": asks("individual", group={TENURE: (2,)}),
+    "people: tenure not in (own)": asks("individual", group={TENURE: (1,)}),
+    "people: not tenure in (own, rent)": asks("individual", group={TENURE: (2,)}),
+    "people: age not in (0..17, blank)": asks("individual", individual={AGE: (2, 3, 4)}),
+    "people: not (sex = 1 or age < 18) and veh = 0": asks(
+        "individual", group={VEH: (0,)}, individual={SEX: (1,), AGE: (2, 3, 4, 5)}
+    ),
+    "people: (age < 5 or age >= 65) and age not missing": asks(
+        "individual", individual={AGE: (0, 3)}
+    ),
+    "people: 65 <= age": asks("individual", individual={AGE: (3,)}),
+    "people who are who = head": asks("individual", individual={ROLE: (0,)}),
     "people: veh <> 1, sex is not male": asks(
         "individual", group={VEH: (0, 2, 3)}, individual={SEX: (1,)}
     ),
@@ -135,21 +145,27 @@ WRONG = {
     "people: kind = 2": "in both tables. Write families.kind or members.kind",
     "people: sex = femal": "sex has no value 'femal'. Did you mean 'female'?",
     "people: sex = 'x'": "sex has no value 'x'",
-    "people: sex = 3": "sex has no value 3. Known here: 1 (male), 2 (female).",
+    "people: sex = 3": "sex has no value '3'. Known here: 1 (male), 2 (female).",
     "people: sex = blank": "sex has no value 'blank'",
-    "people: sex =": "sex is not said to be anything",
+    "people: sex =": "the end stands where a value of sex is expected",
     "people: age = 30": "30 is not made of whole bins, and nothing is known inside a bin. Known "
     "here: 0 to 4, 5 to 17, 18 to 64, 65 to 120, -9, missing.",
-    "people: age = 5..20": "5 to 20 is not made of whole bins",
-    "people: age < 20": "up to 19 is not made of whole bins",
+    "people: age = 5..20": "age in (5 to 20) is not made of whole bins",
+    "people: age < 20": "age < 20 is not made of whole bins",
     "people: rent > 500": "Write rent >= 500.",
     "people: rent <= 500": "Write rent < 500.",
-    "people: tenure > 2": "tenure has no numbers to compare",
-    "people: age < old": "needs a number after it",
-    "people: COUNT = 9": "COUNT has no value 9. Known here: 1, 2, 3, 4.",
+    "people: tenure > 2": "tenure is text, and > needs numbers",
+    "people: age < old": "'old' stands where a number is expected",
+    "people: COUNT = 9": "COUNT has no value '9'. Known here: 1, 2, 3, 4.",
     "people: sex = 1, sex = 2": "no category of sex",
-    "people: sex in (1, 2": "the bracket after sex is not closed",
+    "people: sex in (1, 2": "the end stands where `)` is expected",
     "people: sex = 1 or age = 0..4": "`or` stands between values of one attribute",
+    "people: sex = 1 and age = 0..4 or age = 5..17": "is about several attributes at once",
+    "people: age > veh": "`age > veh` is about several attributes at once",
+    "people: sex = 1 or femal": "attribute 'femal' is unknown",
+    "people: head.age < 18": "Ask about people: who = head and age ...",
+    "families: no person with age < 18": "Ask for families that contain a member who is such",
+    "people: age > 200": "no category of age is all that it is said to be",
     "people: female": "say what is 'female', such as sex = female",
     "families: married_to: sex = 1": "begin with 'members'",
     "people: married_to": "say what the relative is like, such as married_to: sex = male",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -14,6 +15,7 @@ from data.labelled import LABELLED
 from evaluate.hostile import CLOSING, QUOTES, SCRIPT, TABLE
 from homes import homes
 from kinfolk.cli.main import run
+from kinfolk.datasets import load_schema
 from kinfolk.release.codebook import DDI, PAGE, Codebook
 from kinfolk.release.ddi import NAMESPACE
 from kinfolk.schema import Categorical, GroupTable, Schema
@@ -122,10 +124,12 @@ def test_who_was_asked_how_it_is_computed_and_what_cannot_be(ddi: Ddi) -> None:
 
 
 def test_the_promise_is_in_it(ddi: Ddi) -> None:
-    said = ddi.texts("stdyDscr/dataAccs/useStmt/confDec")
-    assert "Promise: epsilon = 1, delta = 1e-09, for one home" in said
-    assert "Protects: everything about a home" in said
-    assert not any(str(text).startswith("Never") for text in said), "rules are listed elsewhere"
+    notes = ddi.all("stdyDscr/dataAccs/notes")
+    said = {one.get("subject"): one.text for one in notes}
+    assert said["Promise"] == "epsilon = 1, delta = 1e-09, for one home"
+    assert said["Protects"] == "everything about a home"
+    assert "Never" not in said, "rules are listed elsewhere"
+    assert {one.get("type") for one in notes} == {"privacy"}
     assert not ddi.all("stdyDscr/dataAccs/useStmt/disclaimer")
     seeded = book(private=False)
     warned = Ddi(seeded.ddi()).texts("stdyDscr/dataAccs/useStmt/disclaimer")
@@ -134,31 +138,76 @@ def test_the_promise_is_in_it(ddi: Ddi) -> None:
     assert "NOT PRIVATE" not in book().html()
 
 
-ORDER = (
-    ["labl", "valrng", "universe", "catgry", "derivation", "varFormat", "notes"],
-    ["titlStmt", "prodStmt"],
-    ["citation", "stdyInfo", "dataAccs"],
-    ["abstract", "sumDscr", "notes"],
-    ["anlyUnit", "dataKind"],
-    ["confDec", "disclaimer"],
-    ["fileName", "fileCont", "dimensns", "fileType"],
-    ["caseQnty", "varQnty"],
-    ["catValu", "labl"],
-    ["docDscr", "stdyDscr", "fileDscr", "dataDscr"],
-)
-"""What stands beside each other, in the order of the standard's schema."""
+CONTENT = {
+    "codeBook": "docDscr* stdyDscr* fileDscr* dataDscr* otherMat*",
+    "docDscr": "citation guide docStatus docSrc* controlledVocabUsed* notes*",
+    "citation": "titlStmt rspStmt prodStmt distStmt serStmt* verStmt* biblCit* holdings* notes*",
+    "titlStmt": "titl subTitl* altTitl* parTitl* IDNo*",
+    "prodStmt": "producer* copyright prodDate* prodPlac* software* fundAg* grantNo*",
+    "stdyDscr": "citation* studyAuthorization* stdyInfo* studyDevelopment* method* dataAccs* "
+    "othrStdyMat* notes*",
+    "stdyInfo": "studyBudget* subject* abstract* sumDscr* qualityStatement notes* "
+    "exPostEvaluation*",
+    "sumDscr": "timePrd* collDate* nation* geogCover* geogUnit* geoBndBox* boundPoly* anlyUnit* "
+    "universe* dataKind*",
+    "dataAccs": "setAvail* useStmt* notes*",
+    "useStmt": "confDec specPerm restrctn contact* citReq deposReq conditions disclaimer",
+    "fileDscr": "fileTxt* locMap notes*",
+    "fileTxt": "fileName fileCitation dataFingerprint* fileCont fileStrc dimensns fileType format "
+    "filePlac dataChck* ProcStat dataMsng software* verStmt*",
+    "dimensns": "caseQnty* varQnty* logRecL* recPrCas* recNumTot*",
+    "dataDscr": "varGrp* nCubeGrp* var* nCube* notes*",
+    "var": "location* labl* imputation security embargo respUnit anlysUnit qstn* valrng* "
+    "invalrng* undocCod* universe* TotlResp sumStat* txt* stdCatgry* catgryGrp* catgry* codInstr* "
+    "verStmt* concept* derivation varFormat geoMap* catLevel* notes*",
+    "valrng": "range*",
+    "catgry": "catValu labl* txt* catStat* mrow",
+    "derivation": "drvdesc* drvcmd*",
+}
+"""What an element holds, in this order, by the standard's schema: once, or (*) any number."""
+ATTRIBUTES = {
+    "codeBook": {"version": r"2\.5", "schemaLocation": r"ddi:codebook:2_5 \S+"},
+    "software": {"version": r".+"},
+    "fileDscr": {"ID": r"[A-Z]\d+"},
+    "notes": {"type": r".+", "subject": r".+"},
+    "var": {
+        "ID": r"[A-Z]\d+",
+        "name": r"(?s).+",
+        "files": r"F\d+",
+        "wgt": r"wgt|not-wgt",
+        "dcml": r"\d+",
+        "intrvl": r"contin|discrete",
+    },
+    "range": {"UNITS": r"INT|REAL", "min": r"-?[\d.e+]+", "max": r"-?[\d.e+]+"},
+    "catgry": {"missing": r"Y|N"},
+    "varFormat": {"type": r"numeric|character"},
+}
+"""What attributes an element may have here, and what may stand in them."""
 
 
-def test_elements_come_in_the_order_of_the_standard() -> None:
-    found = Ddi(book(private=False).ddi())
-    seen = 0
+@pytest.mark.parametrize("schema", [LABELLED, load_schema("detroit"), load_schema("acs")])
+def test_elements_are_as_the_schema_of_the_standard_wants_them(schema: Schema) -> None:
+    """The order and number of elements, their attributes, and identities that are unique."""
+    found = Ddi(book(schema, private=False).ddi())
+    identities: list[str] = []
     for element in found.root.iter():
-        names = [child.tag.rpartition("}")[2] for child in element]
-        for order in ORDER:
-            if len(set(names)) > 1 and set(names) <= set(order):
-                assert names == sorted(names, key=order.index)
-                seen += 1
-    assert seen > 20
+        name = element.tag.rpartition("}")[2]
+        held = [child.tag.rpartition("}")[2] for child in element]
+        allowed = CONTENT.get(name, "").split()
+        order = [one.rstrip("*") for one in allowed]
+        assert set(held) <= set(order), name
+        assert held == sorted(held, key=order.index), name
+        assert all(held.count(one) <= 1 for one in allowed if not one.endswith("*")), name
+        assert element.text is None or not element.text.strip() or not held, "text or elements"
+        for attribute, value in element.items():
+            pattern = ATTRIBUTES.get(name, {})[attribute.rpartition("}")[2]]
+            assert re.fullmatch(pattern, value), (name, attribute, value)
+        identities += [value for key, value in element.items() if key == "ID"]
+    assert len(set(identities)) == len(identities)
+    assert {one.get("files") for one in found.all("dataDscr/var")} <= set(identities)
+    assert all(one.get("name") for one in found.all("dataDscr/var"))
+    assert found.texts("docDscr/citation/titlStmt/titl")
+    assert found.texts("stdyDscr/citation/titlStmt/titl")
 
 
 class Page(HTMLParser):

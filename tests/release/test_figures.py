@@ -21,11 +21,7 @@ from kinfolk.models.layout import Layout
 from kinfolk.queries.question_parser import parse
 from kinfolk.queries.workload import Workload
 from kinfolk.release.release import Release
-from kinfolk.release.replicate_shapes import (
-    counted_finely,
-    finely,
-    replicate_shapes,
-)
+from kinfolk.release.replicates import refits_of
 from kinfolk.release.synthesizer import Synthesizer
 from kinfolk.schema import Level
 from models.test_hpd import all_groups
@@ -324,17 +320,21 @@ def test_only_questions_can_be_weighted() -> None:
         parse(plain, "weighted mean wage")
 
 
-def test_shapes_are_fitted_again_to_noise_like_theirs() -> None:
+def test_a_replicate_has_shapes_and_groups_of_its_own() -> None:
     release = fitted()
-    tables, wage = release.extra["replicates"], {(Level.INDIVIDUAL, "wage")}
-    first, second = replicate_shapes(release, tables, wage)
-    assert (list(first.individual), first.group) == (["wage"], {})
-    assert (first.individual["wage"].shares != second.individual["wage"].shares).any()
-    again, _ = replicate_shapes(release, tables, wage)
-    assert (again.individual["wage"].shares == first.individual["wage"].shares).all()
-    # A number that is not counted finely has no shape to be sure of.
-    (nothing, _) = replicate_shapes(release, tables, {(Level.GROUP, "region")})
-    assert (nothing.group, nothing.individual) == ({}, {})
+    texts = ["mean wage where wage = 3..6", "sum of wage"]
+    found = release.answer(texts)
+    same = release.extra | {"replicate_shares": np.stack(2 * [release.extra["shares"]])}
+    assert found.errors is not None
+    # Inside one bin, a mean depends on the shape alone.
+    alike = replace(release, extra=same).answer(texts).errors
+    assert alike is not None
+    assert alike[0] < found.errors[0]
+    groups = np.array([release.groups, 2 * release.groups])
+    more = replace(release, extra=release.extra | {"replicate_groups": groups}).answer(texts).errors
+    assert more is not None
+    assert more[0] == found.errors[0]
+    assert more[1] > found.values[1] / 2
 
 
 def test_made_up_counts_are_those_of_the_model_and_its_shapes() -> None:
@@ -342,21 +342,18 @@ def test_made_up_counts_are_those_of_the_model_and_its_shapes() -> None:
     model, shapes = release.model, release.shapes
     assert isinstance(model, HPD)
     assert shapes is not None
-    spend = finely(release.certificate)
-    assert spend is not None
-    wage = {(Level.INDIVIDUAL, "wage")}
-    view = counted_finely(release.certificate, spend, release.schema, wage)
-    (marginal,) = view.workload.marginals
-    every = range(len(view.workload.marginals))
-    found = expected_counts(model, shapes, view, every, release.groups)
+    refits = refits_of(release, np.random.default_rng(1))
+    marginals = refits.view.workload.marginals
+    (at,) = (one for one in refits.fine if marginals[one].level == Level.INDIVIDUAL)
+    found = expected_counts(model, shapes, refits.view, [at], release.groups)
     data, chances = all_groups(model)
-    counts = np.zeros(marginal.cells)
+    counts = np.zeros(marginals[at].cells)
     shape = shapes.individual["wage"]
     bins = len(shape.attribute.bins) - 1
     for g, chance in enumerate(chances):
         members = data.individual[data.offsets[g] : data.offsets[g + 1], 1]
         for code in members.tolist():
-            worth = chance * view.weights[0, len(members)] * release.groups
+            worth = chance * refits.view.weights[at, len(members)] * release.groups
             if code < bins:
                 counts[: len(shape.bins)] += worth * np.where(shape.bins == code, shape.shares, 0)
             else:

@@ -3,13 +3,9 @@
     line       =  ["weighted"] [STATISTIC] [SUBJECT] [conditions] ["by" names] ["where" conditions]
     STATISTIC  =  "mean" NUMBER  |  "sum" NUMBER  |  "median" NUMBER  |  "p90" NUMBER
                |  "ratio of" NUMBER "to" NUMBER  |  a share, if nothing is said
-    conditions =  condition {("," or "and") condition}
-    condition  =  ATTRIBUTE ("=" or "!=" or "in" or "not in") value {("|" or "or") value}
-               or ATTRIBUTE ("<" or "<=" or ">" or ">=") a number
-               or ATTRIBUTE ["not"] "missing"
+    conditions =  what `schema/language.py` says, with commas or "and" between them
                or ATTRIBUTE                                      every value of it, one by one
                or RELATION ":" conditions on the relative
-    value      =  a value, a label, blank, or a range of numbers: 35..44 or 35 to 44
     names      =  ATTRIBUTE {"," ATTRIBUTE}, or RELATION ":" names of the relative's
 
 NUMBER is an attribute that has numbers. The subject is the name of a table, or one of households,
@@ -114,10 +110,10 @@ class _Line(Reader):
     def _begin(self) -> tuple[bool, _Statistic | None]:
         """Whether weights count, and what statistic is asked for."""
         self._pass_fillers()
-        weights = _WEIGHTED.match(self.text, self.at) if self.named() is None else None
+        weights = _WEIGHTED.match(self.text, self.at) if not self.named() else None
         self.at = weights.end() if weights else self.at
         self._pass_fillers()
-        found = _STATISTIC.match(self.text, self.at) if self.named() is None else None
+        found = _STATISTIC.match(self.text, self.at) if not self.named() else None
         if found is None:
             return bool(weights), None
         self.at = found.end()
@@ -134,14 +130,14 @@ class _Line(Reader):
         share = float(found[2]) / 100 if found[2] else 0.5
         if not 0 < share < 1:
             raise KinfolkError(f"{word} is no percentile. Ask for p1 to p99.")
-        names = tuple(self.names.by_position()[position] for position in numbers)
+        names = tuple(self.listed.by_position()[position] for position in numbers)
         return bool(weights), _Statistic(
             kind=kind, word=word, numbers=tuple(numbers), names=names, quantile=share
         )
 
     def _pass_fillers(self) -> None:
         """Words that say nothing, up to one that might."""
-        while self.skip() and self.named() is None:
+        while self.left() and not self.named():
             word = re.compile(r"\w+").match(self.text, self.at)
             if word is None or not FILLERS.fullmatch(word[0]) or self.here(list(self.nouns)):
                 return
@@ -149,15 +145,14 @@ class _Line(Reader):
 
     def _number(self, word: str) -> int:
         """The number that a statistic is of."""
-        places = self.names.places()
-        name = self.here(list(places))
+        name = self.here(list(self.listed.places()))
         if name is None:
             known = ", ".join(numbers_of(self.schema, Level.INDIVIDUAL)) or "none"
             raise KinfolkError(f"say of which number after {word!r}. Known here: {known}.")
         self.at += len(name)
         if SIGN.match(self.text, self.at):
             raise KinfolkError(f"{name} is asked for. Say after `where` what it is to be.")
-        position = places[name][0] if len(places[name]) == 1 else self.names.find(name)
+        position = self.listed.find(name)
         check_number(self.schema, position, Level.INDIVIDUAL)
         return position
 
@@ -179,7 +174,7 @@ class _Line(Reader):
                 f"{attribute.label(0)}; or whatever they are like, with every value of {first}."
             )
         if not said and statistic is None:
-            known = ", ".join(self.names.places())
+            known = ", ".join(self.listed.places())
             raise KinfolkError(f"no attribute is named. Known here: {known}.")
         twice = self.said[Section.FIRST].keys() & self.said[Section.BY].keys()
         if twice and statistic is None:
@@ -193,9 +188,9 @@ class _Line(Reader):
 
     def _level_of(self, statistic: _Statistic, said: set[Place]) -> Level:
         """Of whom a statistic is where no table is named: of whoever has the numbers."""
-        if any(map(self.names.is_individual, statistic.numbers)):
+        if any(map(self.listed.is_individual, statistic.numbers)):
             return Level.INDIVIDUAL
-        if self.relation or any(self.names.is_individual(position) for _, position in said):
+        if self.relation or any(self.listed.is_individual(position) for _, position in said):
             group, people = self.schema.table_names
             raise KinfolkError(
                 f"say of what: {statistic.words} of {group} (that contain such a "
@@ -236,7 +231,7 @@ class _Line(Reader):
 
     def _cell(self, chosen: Mapping[Place, Codes]) -> dict[str, str]:
         """What a table calls a cell: attributes and categories."""
-        names = self.names.by_position()
+        names = self.listed.by_position()
         return {
             f"{self.relation}: {names[place[1]]}" if place[0] else names[place[1]]: " or ".join(
                 self.attributes[place[1]][1].label(code) for code in codes
@@ -246,7 +241,7 @@ class _Line(Reader):
 
     def _question(self, chosen: Mapping[Place, Codes], *, of_anybody: bool = False) -> Question:
         """Those who are all that is chosen; `of_anybody`: if nothing is said of relatives, all."""
-        first = self.names.first_individual
+        first = self.listed.first_individual
         group: dict[int, Codes] = {}
         people: dict[bool, dict[int, Codes]] = {False: {}, True: {}}
         for (relative, position), codes in sorted(chosen.items()):

@@ -12,8 +12,7 @@ import numpy.typing as npt
 
 from kinfolk._typing import Floats
 from kinfolk.errors import KinfolkError
-from kinfolk.methods.refits import REPLICATES
-from kinfolk.models.base import Asked, Table
+from kinfolk.models.base import Asked
 from kinfolk.notebook import show
 from kinfolk.queries.figures import Figure, Kind, named_attributes, weighted
 from kinfolk.queries.question_parser import parse
@@ -21,6 +20,7 @@ from kinfolk.queries.questions import Question
 from kinfolk.queries.workload import Workload
 from kinfolk.release.figures import answer_figures
 from kinfolk.release.release import Release
+from kinfolk.release.replicates import held
 from kinfolk.schema import Level, Schema
 
 if TYPE_CHECKING:
@@ -190,8 +190,8 @@ def answer(
         return shares
     figures = [one for one in lines if isinstance(one, Figure)]
     _of_groups(tuple(one.of for one in figures), release.schema)
-    tables = replicates(release)
-    found = answer_figures(release, figures, tables)
+    again = held(release)
+    found = answer_figures(release, figures, again)
     order = np.argsort([isinstance(one, Figure) for one in lines], kind="stable")
     # Questions were answered first, then figures: back to where each was asked.
     back = np.argsort(order)
@@ -208,7 +208,7 @@ def answer(
         errors=None
         if found.errors is None
         else placed(np.zeros(0) if shares.errors is None else shares.errors, found.errors),
-        replicates=0 if tables is None else len(tables),
+        replicates=len(again),
     )
 
 
@@ -221,19 +221,19 @@ def _answer_shares(release: Release, asked: Asked) -> Answers:
     shares_of = model.evaluator(asked)
     shares = shares_of(model.probabilities)
     ends = np.zeros(len(shares)), np.ones(len(shares))
-    tables = replicates(release)
-    if tables is None:
+    again = held(release)
+    if not again:
         return Answers(asked=asked, values=shares, totals=totals, ends=ends)
     squares = np.zeros(len(shares))
-    for table in tables:
-        squares += (shares_of(table) - shares) ** 2
+    for one in again:
+        squares += (shares_of(one.probabilities) - shares) ** 2
     return Answers(
         asked=asked,
         values=shares,
         totals=totals,
         ends=ends,
-        errors=np.sqrt(squares / len(tables) + (0.5 / totals) ** 2),
-        replicates=len(tables),
+        errors=np.sqrt(squares / len(again) + (0.5 / totals) ** 2),
+        replicates=len(again),
     )
 
 
@@ -260,12 +260,6 @@ def _of_groups(asked: Asked, schema: Schema) -> npt.NDArray[np.bool_]:
             [one.level == "group" for one in marginals], [one.cells for one in marginals]
         )
     return np.array([question.level == "group" for question in asked], np.bool_)
-
-
-def replicates(release: Release) -> Table | None:
-    """The models fitted to made-up noise, (replicates, ...), if there are any and they fit."""
-    tables = release.extra.get(REPLICATES)
-    return None if tables is None else release.model.check_replicates(tables)
 
 
 def student(level: float, freedom: int) -> float:

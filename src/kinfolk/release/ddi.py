@@ -61,11 +61,14 @@ def _study(root: Element, book: Codebook) -> None:
     _add(summary, "dataKind", "synthetic microdata")
     for rule in book.rules:
         _add(about, "notes", rule).set("type", "never")
-    use = _path(study, "dataAccs", "useStmt")
-    for subject, text in book.promise:
-        _add(use, "confDec", f"{subject}: {text}")
+    access = _add(study, "dataAccs")
     if book.notice:
-        _add(use, "disclaimer", book.notice)
+        _add(_add(access, "useStmt"), "disclaimer", book.notice)
+    for subject, text in book.promise:
+        # A `confDec` would say that users have to sign one.
+        promise = _add(access, "notes", text)
+        promise.set("type", "privacy")
+        promise.set("subject", printable(subject))
 
 
 def _file(root: Element, table: Table, number: int) -> None:
@@ -95,6 +98,7 @@ def _variable(data: Element, one: Variable, identity: str, file: str, table: Tab
     if one.range is not None:
         low, high = (f"{end:.15g}" for end in one.range)
         limits = _add(_add(found, "valrng"), "range")
+        limits.set("UNITS", "INT" if one.decimals == 0 else "REAL")
         limits.set("min", low)
         limits.set("max", high)
     everybody = f"All {table.name}"

@@ -108,9 +108,7 @@ class FigureView:
             return 0.0 if below >= 0 else -math.inf, math.inf
         return low, high
 
-    def error(
-        self, others: Sequence[FigureView], usual: Mapping[int, Floats], *, groups_noise: float
-    ) -> float:
+    def error(self, others: Sequence[FigureView], usual: Mapping[int, Floats]) -> float:
         """The standard error, by what replicates see, and by what may be inside bins.
 
         usual: by attribute, (numbers,) how likely its categories are on the whole.
@@ -122,7 +120,7 @@ class FigureView:
             return self._error_of_quantile(value, others, usual)
         first = self.numbers[0]
         if kind is Kind.SUM:
-            chance = first.chance() * self.everybody + (value * groups_noise) ** 2
+            chance = first.chance() * self.everybody
             half = 0.5 * value / total
         elif kind is Kind.RATIO:
             second = self.numbers[1]

@@ -15,14 +15,13 @@ import numpy as np
 
 from kinfolk._typing import Floats
 from kinfolk.data.number_law import NumberLaw
-from kinfolk.data.shapes import Shapes
+from kinfolk.data.shapes import SHARES, Shapes
+from kinfolk.methods.refits import Replicate
 from kinfolk.models.base import Table
-from kinfolk.privacy.view import GROUPS
 from kinfolk.queries.figures import Figure, Kind, weight_position
 from kinfolk.queries.questions import Codes, Question, asked_attributes
 from kinfolk.release.figure_view import FigureView, SeenNumber
 from kinfolk.release.release import Release
-from kinfolk.release.replicate_shapes import replicate_shapes
 from kinfolk.schema import Categorical, Level, Schema
 from kinfolk.schema.names import AttributeNames
 
@@ -48,9 +47,9 @@ class FigureAnswers:
 
 
 def answer_figures(
-    release: Release, figures: Sequence[Figure], tables: Table | None
+    release: Release, figures: Sequence[Figure], replicates: Sequence[Replicate]
 ) -> FigureAnswers:
-    """Answer figures from the model alone; tables: its replicates, if there are any."""
+    """Answer figures from the model alone, and see how far off its replicates are, if any."""
     schema, model = release.schema, release.model
     plans = [_Plan.of(figure) for figure in figures]
     parts = dict.fromkeys(part for plan in plans for part in plan.asked)
@@ -59,7 +58,7 @@ def answer_figures(
         for part in parts
     }
 
-    def views(table: Table, laws: Laws) -> list[FigureView]:
+    def views(table: Table, laws: Laws, groups: int) -> list[FigureView]:
         """Every figure as one table sees it."""
         answers = {part: iter(evaluate(table)) for part, evaluate in evaluators.items()}
         return [
@@ -69,7 +68,7 @@ def answer_figures(
                     for part, questions in plan.asked.items()
                 },
                 laws,
-                groups=release.groups,
+                groups=groups,
                 size=model.mean_size(),
             )
             for plan in plans
@@ -78,17 +77,17 @@ def answer_figures(
     numbers = {position for figure in figures for position in figure.numbers}
     numbers |= {plan.weight for plan in plans if plan.weight is not None}
     laws = _laws(schema, numbers, release.shapes or Shapes.even(schema))
-    main = views(model.probabilities, laws)
+    main = views(model.probabilities, laws, release.groups)
     errors = None
-    if tables is not None:
-        named = {_level_and_name(schema, position) for position in numbers}
-        others = [
-            views(table, {**laws, **_laws(schema, numbers, shapes)})
-            for table, shapes in zip(tables, replicate_shapes(release, tables, named), strict=True)
-        ]
-        noise, usual = _noise_of_groups(release), _usual(release, numbers)
+    if replicates:
+        others = []
+        for one in replicates:
+            own = {} if one.shares is None else {SHARES: one.shares}
+            again = _laws(schema, numbers, Shapes.from_arrays(schema, own)) if own else laws
+            others.append(views(one.probabilities, again, one.groups))
+        usual = _usual(release, numbers)
         each = zip(main, zip(*others, strict=True), strict=True)
-        errors = np.array([one.error(again, usual, groups_noise=noise) for one, again in each])
+        errors = np.array([one.error(again, usual) for one, again in each])
     ends = np.array([one.ends for one in main]).reshape(-1, 2)
     return FigureAnswers(
         values=np.array([one.value for one in main]),
@@ -212,11 +211,3 @@ def _usual(release: Release, positions: Collection[int]) -> dict[int, Floats]:
 def _level_and_name(schema: Schema, position: int) -> tuple[Level, str]:
     own = AttributeNames(schema).is_individual(position)
     return Level.INDIVIDUAL if own else Level.GROUP, asked_attributes(schema)[position][0]
-
-
-def _noise_of_groups(release: Release) -> float:
-    """The noise of the number of groups, as a share of it; none where that number is public."""
-    for spend in release.certificate.get("spends", ()):
-        if spend["bought"].get("total") == GROUPS and spend["released"]:
-            return float(spend["sigma"]) / release.groups
-    return 0.0

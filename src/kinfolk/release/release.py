@@ -38,8 +38,68 @@ PROBABILITIES = "probabilities"
 """What a model's own array is called."""
 
 
+class Drawable:
+    """What tables are drawn from: a release, or a synthesizer that has made one."""
+
+    def _drawn_from(self, seed: int | None) -> tuple[Release, int | None]:
+        """The release, and the seed that is meant."""
+        raise NotImplementedError
+
+    def sample(
+        self,
+        groups: int | None = None,
+        *,
+        where: str | None = None,
+        seed: int | None = None,
+        frames: str | None = None,
+    ) -> dict[str, Any]:
+        """Draw so many groups, by default as many as the data had: tables by name.
+
+        With `where`, such as "region = ES51", only groups that meet a condition: exactly so many,
+        as the model says that such groups are. The tables are of the kind that the model was fitted
+        to, or what `frames` says: 'pandas', 'polars', 'pyarrow' or 'spark'; the cluster draws those
+        of Spark. A seed makes the draw repeatable, and costs no privacy; a synthesizer with a seed
+        draws the same every time.
+        """
+        own, chosen = self._drawn_from(seed)
+        kind = frames or own.frames
+        if kind == "spark":
+            from kinfolk.release.spark_sample import sample_spark
+
+            return {**sample_spark(own, own._number(groups), where=where, seed=chosen)}
+        rng = np.random.default_rng(chosen)
+        condition = None if where is None else Where.parse(where, own.schema)
+        records = Records(model=own.model, shapes=own.shapes, types=own.types, where=condition)
+        tables = decode(records.draw_all(own._number(groups), rng=rng), rng=rng)
+        blank = may_be_blank(own.schema)
+        return {name: to_frame(one, kind, nullable=blank[name]) for name, one in tables.items()}
+
+    def replicates(
+        self,
+        number: int | None = None,
+        *,
+        groups: int | None = None,
+        where: str | None = None,
+        seed: int | None = None,
+        frames: str | None = None,
+    ) -> list[dict[str, Any]]:
+        """Tables drawn from models that were fitted again to noise like ours, by default from all.
+
+        A statistic that is computed on each of them, and on `sample`, has the standard error that
+        `kinfolk.pool` works out. Without `groups`, each has as many groups as it would have been
+        taken to have: that number is noisy, too. Other arguments are those of `sample`.
+        """
+        from kinfolk.release.replicates import replicate_releases, replicate_seed
+
+        own, chosen = self._drawn_from(seed)
+        return [
+            one.sample(groups, where=where, seed=replicate_seed(chosen, at), frames=frames)
+            for at, one in enumerate(replicate_releases(own, number), 1)
+        ]
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Release:
+class Release(Drawable):
     """Everything that may leave the house. Tables are drawn from it without touching data.
 
     >>> from dataclasses import replace
@@ -88,34 +148,6 @@ class Release:
     def private(self) -> bool:
         """Whether the promise holds: not if any noise came from a seed."""
         return self.certificate["private"] is True
-
-    def sample(
-        self,
-        groups: int | None = None,
-        *,
-        where: str | None = None,
-        seed: int | None = None,
-        frames: str | None = None,
-    ) -> dict[str, Any]:
-        """Draw so many groups, by default as many as the data had: tables by name.
-
-        With `where`, such as "region = ES51", only groups that meet a condition: exactly so many,
-        as the model says that such groups are. The tables are of the kind that the model was fitted
-        to, or what `frames` says: 'pandas', 'polars', 'pyarrow' or 'spark'; the cluster draws those
-        of Spark. A seed makes the draw repeatable, and costs no privacy.
-        """
-        kind = frames or self.frames
-        if kind == "spark":
-            from kinfolk.release.spark_sample import sample_spark
-
-            number = self._number(groups)
-            return {**sample_spark(self, number, where=where, seed=checked_seed(seed))}
-        rng = np.random.default_rng(checked_seed(seed))
-        condition = None if where is None else Where.parse(where, self.schema)
-        records = Records(model=self.model, shapes=self.shapes, types=self.types, where=condition)
-        tables = decode(records.draw_all(self._number(groups), rng=rng), rng=rng)
-        blank = may_be_blank(self.schema)
-        return {name: to_frame(one, kind, nullable=blank[name]) for name, one in tables.items()}
 
     def write(
         self,
@@ -178,29 +210,6 @@ class Release:
         book.write(target)
         return written
 
-    def replicates(
-        self,
-        number: int | None = None,
-        *,
-        groups: int | None = None,
-        where: str | None = None,
-        seed: int | None = None,
-        frames: str | None = None,
-    ) -> list[dict[str, Any]]:
-        """Tables drawn from models that were fitted again to noise like ours, by default from all.
-
-        A statistic that is computed on each of them, and on `sample`, has the standard error that
-        `kinfolk.pool` works out. Without `groups`, each has as many groups as it would have been
-        taken to have: that number is noisy, too. Other arguments are those of `sample`.
-        """
-        from kinfolk.release.replicates import replicate_releases, replicate_seed
-
-        checked_seed(seed)
-        return [
-            one.sample(groups, where=where, seed=replicate_seed(seed, at), frames=frames)
-            for at, one in enumerate(replicate_releases(self, number), 1)
-        ]
-
     def with_replicates(
         self, number: int, *, seed: int | None = None, progress: Progress | None = None
     ) -> Release:
@@ -228,6 +237,9 @@ class Release:
         from kinfolk.release.file import save
 
         save(self, path)
+
+    def _drawn_from(self, seed: int | None) -> tuple[Release, int | None]:
+        return self, checked_seed(seed)
 
     def _number(self, groups: int | None) -> int:
         number = self.groups if groups is None else groups

@@ -16,7 +16,7 @@ from kinfolk.notebook import show
 from kinfolk.privacy.unit import Unit, Wording
 from kinfolk.release.fitting import fit, promised
 from kinfolk.release.public import Public
-from kinfolk.release.release import Release, checked_seed
+from kinfolk.release.release import Drawable, Release, checked_seed
 from kinfolk.schema import Schema
 from kinfolk.schema.names import singular
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kinfolk.release.estimate import RunEstimate
 
 
-class Synthesizer:
+class Synthesizer(Drawable):
     """Makes synthetic tables of a schema, under a promise to the unit that is named.
 
     >>> from kinfolk import load_detroit
@@ -171,38 +171,8 @@ class Synthesizer:
         """What was promised, to whom, and how it was spent."""
         return self.release.certificate
 
-    def sample(
-        self,
-        groups: int | None = None,
-        *,
-        where: str | None = None,
-        seed: int | None = None,
-        frames: str | None = None,
-    ) -> dict[str, Any]:
-        """Draw so many groups, by default as many as the data had: tables by name.
-
-        See `Release.sample`. A synthesizer with a seed draws the same every time.
-        """
-        chosen = self.seed if seed is None else seed
-        return self.release.sample(groups, where=where, seed=chosen, frames=frames)
-
-    def replicates(
-        self,
-        number: int | None = None,
-        *,
-        groups: int | None = None,
-        where: str | None = None,
-        seed: int | None = None,
-        frames: str | None = None,
-    ) -> list[dict[str, Any]]:
-        """Tables from models fitted again to noise like ours, for standard errors.
-
-        See `Release.replicates`, and `kinfolk.pool` for what to do with them.
-        """
-        chosen = self.seed if seed is None else seed
-        return self.release.replicates(
-            number, groups=groups, where=where, seed=chosen, frames=frames
-        )
+    def _drawn_from(self, seed: int | None) -> tuple[Release, int | None]:
+        return self.release, self.seed if seed is None else checked_seed(seed)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model file; `kinfolk.load` reads it back."""

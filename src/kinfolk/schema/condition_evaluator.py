@@ -141,7 +141,9 @@ def _listed(condition: Listed, columns: Columns) -> Bools:
         for one in condition.ranges:
             below = np.less_equal if one.closed else np.less
             found = found | ((numbers >= one.low) & below(numbers, one.high))
-    return ~blank(condition.ref, columns) & (found ^ condition.negated)
+    missing = blank(condition.ref, columns)
+    named = condition.blank and not condition.negated
+    return np.asarray(np.where(missing, named, found ^ condition.negated))
 
 
 def blank(ref: Ref, columns: Columns) -> Bools:

@@ -139,6 +139,7 @@ def _listed_text(condition: Listed, schema: Schema) -> str:
     if isinstance(attribute, Categorical):
         values = [spelling(attribute.values[code]) for code in sorted(condition.codes)]
     values += [f"{one.low:g} to {one.high:g}" for one in condition.ranges]
+    values += ["missing"] if condition.blank else []
     name = whose(condition.ref)
     if len(values) == 1 and not condition.ranges:
         return f"{name} {'!=' if condition.negated else '='} {values[0]}"

@@ -1,4 +1,4 @@
-"""What a condition of `never:` or `derived:` is made of, once it has been read."""
+"""What a condition is made of, once it has been read."""
 
 from __future__ import annotations
 
@@ -56,6 +56,8 @@ class Listed:
     numbers: frozenset[float] = frozenset()
     """Numbers, of an attribute that has bins."""
     ranges: tuple[Range, ...] = ()
+    blank: bool = False
+    """Whether a blank is among them; it never is among the others."""
     negated: bool = False
 
 

@@ -1,18 +1,20 @@
-"""The small language of `never:` and `derived:`: what a condition says.
+"""The small language of `never`, `derived`, `--where` and `query`: what a condition says.
 
     condition  =  condition "or" condition  |  condition "and" condition
                |  "not" condition  |  "(" condition ")"
                |  "no person with" condition  |  "nobody with" condition  |  "any(" condition ")"
                |  sum ("=" | "!=" | "<" | "<=" | ">" | ">=") sum
-               |  attribute ["not"] "in" "(" value, value, ... ")"
-               |  attribute ["not"] "missing"
+               |  attribute ("=" | "!=" | "is" ["not"] | ["not"] "in") values
+               |  attribute ["is"] ["not"] "missing"
     sum        =  numbers and attributes with "+" and "-" between them
-    value      =  a value, a label, or a range of numbers: 16..64, both ends included
+    values     =  value {("or" | "|") value}  |  "(" value {"," value} ")"
+    value      =  a value, a label, `missing`, or a range of numbers: 16..64, both ends included
     attribute  =  NAME, TABLE.NAME where both tables have it, ROLE.NAME for a member in a role,
                   the name of the size of a group (COUNT), or the role column
 
-`and` binds more tightly than `or`; `no person with` reaches to the end, or to the closing bracket;
-`any(...)` is its opposite: some person of the group is such.
+`and` binds more tightly than `or`, and `or` between values more tightly still; `no person with`
+reaches to the end, or to the closing bracket; `any(...)` is its opposite: some person of the group
+is such.
 Names and values may be bare; odd names stand in `backquotes`, odd values in "quotes". Where a value
 and an attribute are called the same, the value is meant.
 """
@@ -50,6 +52,7 @@ from kinfolk.schema.conditions import (
 from kinfolk.schema.cursor import Cursor
 from kinfolk.schema.names import singular
 from kinfolk.schema.spelling import (
+    BLANK,
     QUOTED,
     Meaning,
     begins,
@@ -68,6 +71,8 @@ MOST_NESTED = 50
 
 _ANY = re.compile(r"any\s*\(", re.I)
 _OPERATOR = re.compile(r"<=|>=|!=|<>|==|=|<|>")
+_OR = re.compile(r"\||or\b", re.I)
+_COMPARED = re.compile(r"\s*(?:[-+=<>]|!=|(?:not|in|is|missing|blank)\b)", re.I)
 _WORD = re.compile(r"[\w.]+|\S")
 _OPPOSITE = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}
 
@@ -102,6 +107,9 @@ class _Sum:
 class Reader(Cursor):
     """Reads conditions."""
 
+    through = re.compile(r"\.\.|to\b", re.I)
+    """What stands between the ends of a range."""
+
     def __init__(self, text: str, schema: Schema) -> None:
         super().__init__(text)
         self.schema, self.depth = schema, 0
@@ -113,9 +121,13 @@ class Reader(Cursor):
 
     def _chain(self, word: str, part: Callable[[], Condition]) -> Condition:
         parts = [part()]
-        while self.word(word):
+        while self.goes_on(word):
             parts.append(part())
         return parts[0] if len(parts) == 1 else Both(parts=tuple(parts), any=word == "or")
+
+    def goes_on(self, word: str) -> bool:
+        """Pass over `and` or `or`, if another condition comes after it."""
+        return self.word(word)
 
     def _one(self) -> Condition:
         self.depth += 1
@@ -167,16 +179,19 @@ class Reader(Cursor):
         start = self.at
         left = self._sum()
         ref = left.alone
-        negated = self.word("is") and self.word("not")
-        negated = self.word("not") or negated
-        if self.word("missing"):
+        said = self.word("is")
+        negated = self.word("not")
+        if self.word("missing") or self.word("blank"):
             return self._missing(ref, negated, start)
         if self.word("in"):
-            return self._in(ref, negated, start)
+            if ref is None:
+                self.at = start
+                self.expected("one attribute before `in`")
+            return _listed(ref, self._values(ref), negated=negated)
         found = None if negated else self.match(_OPERATOR)
-        if found is None:
+        if found is None and not said:
             self.expected("a comparison such as `=`, `<`, `in` or `missing`")
-        sign = {"<>": "!=", "==": "="}.get(found, found)
+        sign = {"<>": "!=", "==": "=", None: "!=" if negated else "="}.get(found, found or "")
         if ref is not None and sign in ("=", "!="):
             equal = self._equal(ref, negated=sign == "!=")
             if equal is not None:
@@ -214,48 +229,19 @@ class Reader(Cursor):
             self.fail(f"{whose(ref)} is never blank.", fix)
         return Missing(ref=ref, negated=negated)
 
-    def _in(self, ref: Ref | None, negated: bool, start: int) -> Condition:
-        if ref is None:
-            self.at = start
-            self.expected("one attribute before `in`")
-        brackets = self.symbol("(")
-        codes: set[int] = set()
-        numbers: set[float] = set()
-        ranges: list[Range] = []
-        while True:
-            found = self._value(ref)
-            if isinstance(found, Range):
-                ranges.append(found)
-            elif isinstance(found, float):
-                numbers.add(found)
-            else:
-                codes |= found
-            if not brackets or not self.symbol(","):
-                break
-        if brackets:
-            self.close()
-        return Listed(
-            ref=ref,
-            codes=frozenset(codes),
-            numbers=frozenset(numbers),
-            ranges=tuple(ranges),
-            negated=negated,
-        )
-
     def _equal(self, ref: Ref, *, negated: bool) -> Condition | None:
         """An attribute and a value of it, or another attribute; None if it is about numbers."""
         attribute = attribute_of(self.schema, ref)
         before = self.at
-        found = self._spelled(ref)
-        if found is not None and not (has_numbers(attribute) and self.looking_at("+-")):
-            if isinstance(found, Range):
-                return Listed(ref=ref, ranges=(found,), negated=negated)
-            if isinstance(found, float):
-                operator = "!=" if negated else "="
-                terms = ((ref, 1.0),)
-                return Linear(terms=terms, operator=operator, constant=found, by_value=True)
-            return Listed(ref=ref, codes=found, negated=negated)
+        found = None if self.looking_at("(") else self.meaning(ref)
+        sums = found is None or (has_numbers(attribute) and self.looking_at("+-"))
         self.at = before
+        if self.looking_at("(") or not sums:
+            values = self._values(ref)
+            if len(values) == 1 and isinstance(values[0], float):
+                operator, terms = "!=" if negated else "=", ((ref, 1.0),)
+                return Linear(terms=terms, operator=operator, constant=values[0], by_value=True)
+            return _listed(ref, values, negated=negated)
         other = self.ref()
         if other is not None:
             theirs = attribute_of(self.schema, other)
@@ -273,46 +259,73 @@ class Reader(Cursor):
             self._unknown_value(ref, attribute)
         return None
 
-    def _value(self, ref: Ref) -> Meaning:
-        attribute = attribute_of(self.schema, ref)
-        before = self.at
-        low = self.signed()
-        if low is not None and self.symbol(".."):
-            high = self.signed()
-            if high is None:
-                self.expected("the number that the range ends with")
-            if not has_numbers(attribute):
-                self.fail(f"{whose(ref)} has no numbers.", known_values(attribute))
-            if high < low:
-                fix = f"Write {float(high):g}..{float(low):g}."
-                self.fail(f"the range {float(low):g}..{float(high):g} is empty.", fix)
-            if isinstance(attribute, Numeric):
-                return Range(low=float(low), high=float(high))
-            listed = enumerate(attribute.values)
-            codes = frozenset(code for code, value in listed if low <= fraction_of(value) <= high)
-            if not codes:
-                what = f"{whose(ref)} has no value from {float(low):g} to {float(high):g}."
-                self.fail(what, known_values(attribute))
-            return codes
-        self.at = before
-        found = self._spelled(ref)
-        if found is None:
-            self._unknown_value(ref, attribute)
+    def _values(self, ref: Ref) -> list[Meaning]:
+        """One value, or several: in brackets, or with `or` between them."""
+        brackets = self.symbol("(")
+        found = [self._value(ref)]
+        while (brackets and self.symbol(",")) or self._another(ref):
+            found.append(self._value(ref))
+        if brackets:
+            self.close()
         return found
 
-    def _spelled(self, ref: Ref) -> Meaning | None:
-        """A value or a label of an attribute, if one stands here."""
-        self.skip()
-        found = find_value(self.schema, ref, self.text, self.at)
+    def _another(self, ref: Ref) -> bool:
+        """Pass over `or`, if a value comes after it and not another condition."""
+        before = self.at
+        if self.match(_OR) is not None:
+            start = self.at
+            if self.meaning(ref) is not None and not _COMPARED.match(self.text, self.at):
+                self.at = start
+                return True
+        self.at = before
+        return False
+
+    def _value(self, ref: Ref) -> Meaning:
+        found = self.meaning(ref)
         if found is None:
-            return None
-        meaning, self.at = found
-        return meaning
+            self._unknown_value(ref, attribute_of(self.schema, ref))
+        return found
+
+    def meaning(self, ref: Ref) -> Meaning | None:
+        """Pass over a value, a label or a range of an attribute, the longest that fits."""
+        self.skip()
+        attribute, start = attribute_of(self.schema, ref), self.at
+        spelled = find_value(self.schema, ref, self.text, start)
+        low = self.signed()
+        if low is not None and self.match(self.through) is not None:
+            high = self.signed()
+            if high is None and spelled is None:
+                self.expected("the number that the range ends with")
+            if high is not None and (spelled is None or self.at > spelled[1]):
+                return self._range(ref, attribute, low, high)
+        self.at = start if spelled is None else spelled[1]
+        if spelled is None and attribute.missing and (self.word("missing") or self.word("blank")):
+            return BLANK
+        return None if spelled is None else spelled[0]
+
+    def _range(self, ref: Ref, attribute: Attribute, low: Fraction, high: Fraction) -> Meaning:
+        if not has_numbers(attribute):
+            self.fail(f"{whose(ref)} has no numbers.", self.known(attribute))
+        if high < low:
+            fix = f"Write {float(high):g}..{float(low):g}."
+            self.fail(f"the range {float(low):g}..{float(high):g} is empty.", fix)
+        if isinstance(attribute, Numeric):
+            return Range(low=float(low), high=float(high))
+        listed = enumerate(attribute.values)
+        codes = frozenset(code for code, value in listed if low <= fraction_of(value) <= high)
+        if not codes:
+            what = f"{whose(ref)} has no value from {float(low):g} to {float(high):g}."
+            self.fail(what, self.known(attribute))
+        return codes
+
+    def known(self, attribute: Attribute, word: str = "") -> str:
+        """What a value could be."""
+        return known_values(attribute, word)
 
     def _unknown_value(self, ref: Ref, attribute: Attribute) -> NoReturn:
         self.skip()
         quoted = QUOTED.match(self.text, self.at)
-        found = re.compile(r"(?:(?!\s+(?:and|or)\b)[^,()])+").match(self.text, self.at)
+        found = re.compile(r"(?:(?!\s+(?:and|or)\b)[^,;|()])+").match(self.text, self.at)
         word = quoted[0][1:-1] if quoted else found[0].strip() if found else ""
         if not word:
             self.expected(f"a value of {whose(ref)}")
@@ -323,7 +336,7 @@ class Reader(Cursor):
                 if word in map(spelling, role.values):
                     what = f"{' and '.join(map(spelling, role.values))} all mean {name}."
                     self.fail(what, f"Write `{ref.name} = {name}`.")
-        self.fail(f"{whose(ref)} has no value {shown(word)}.", known_values(attribute, word))
+        self.fail(f"{whose(ref)} has no value {shown(word)}.", self.known(attribute, word))
 
     def _numbers(self, terms: Iterable[Ref], operator: str) -> None:
         """Only numbers can be added, and compared in order."""
@@ -367,18 +380,22 @@ class Reader(Cursor):
                 self.unknown_name(quoted[1])
             name, length = quoted[1], len(quoted[0])
         else:
-            rest = self.text[self.at :]
-            fits = [one for one in self.names if _bare(one) and begins(rest, one)]
-            if not fits:
+            here = self.name_here()
+            if here is None:
                 return None
-            name = max(fits, key=len)
-            length = len(name)
+            name, length = here, len(here)
         found = self.names[name]
         if found is None:
             tables = " or ".join(f"{table}.{name}" for table in self.schema.table_names)
             self.fail(f"attribute {name!r} is in both tables.", f"Write {tables}.")
         self.at += length
         return found
+
+    def name_here(self) -> str | None:
+        """The longest name of an attribute that stands here."""
+        rest = self.text[self.at :]
+        fits = [one for one in self.names if _bare(one) and begins(rest, one)]
+        return max(fits, key=len, default=None)
 
     def unknown_name(self, word: str | None = None) -> NoReturn:
         """Refuse a name that means nothing."""
@@ -403,3 +420,18 @@ class Reader(Cursor):
 
 def _bare(name: str) -> bool:
     return (name[0].isalpha() or name[0] == "_") and name.lower() not in KEYWORDS
+
+
+def _listed(ref: Ref, values: Iterable[Meaning], *, negated: bool) -> Condition:
+    """An attribute is, or is not, one of some values."""
+    found = list(values)
+    if found == [BLANK]:
+        return Missing(ref=ref, negated=negated)
+    return Listed(
+        ref=ref,
+        codes=frozenset().union(*(one for one in found if isinstance(one, frozenset))),
+        numbers=frozenset(one for one in found if isinstance(one, float)),
+        ranges=tuple(one for one in found if isinstance(one, Range)),
+        blank=BLANK in found,
+        negated=negated,
+    )

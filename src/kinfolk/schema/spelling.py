@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from kinfolk.errors import did_you_mean
+from kinfolk.errors import closest
 from kinfolk.schema.attributes import Attribute, Categorical, Numeric, kind_of, text_of
 from kinfolk.schema.conditions import Range, Ref, attribute_of, has_numbers
 
 if TYPE_CHECKING:
     from kinfolk.schema.schema import Schema
 
-Meaning: TypeAlias = frozenset[int] | float | Range
-"""What a value means: categories of a list, a number, or the numbers of a bin."""
+Meaning: TypeAlias = frozenset[int] | float | Range | Literal["blank"]
+"""What a value means: categories of a list, a number, the numbers of a bin, or no value."""
 
-MOST_LISTED = 20
+BLANK: Literal["blank"] = "blank"
+MOST_LISTED = 30
 """Values that a message lists at most."""
 
 NUMBER = re.compile(r"\d+(?:\.\d+)?(?:[eE][-+]?\d{1,3})?(?!\w)")
@@ -95,9 +96,17 @@ def known_values(attribute: Attribute, word: str = "") -> str:
     if isinstance(attribute, Numeric):
         labels = f", or one of {', '.join(attribute.labels)}" if attribute.labels else ""
         return f"Write a number{labels}."
-    words = list(dict.fromkeys([*map(spelling, attribute.values), *(attribute.labels or ())]))
-    found = did_you_mean(word, words)
-    if len(words) <= MOST_LISTED:
-        return found
-    guess = found.partition("Known here")[0]
-    return f"{guess}Known here: {', '.join(words[:MOST_LISTED])}, and more."
+    values = [*map(spelling, attribute.values)]
+    close = closest(word, [*values, *(attribute.labels or ())])
+    guess = f"Did you mean {close!r}? " if close else ""
+    if attribute.labels:
+        values = [
+            f"{value} ({label})" for value, label in zip(values, attribute.labels, strict=False)
+        ]
+    return guess + listed_words(values)
+
+
+def listed_words(words: Sequence[str]) -> str:
+    """What is known, as far as it is not too long."""
+    more = f", and {len(words) - MOST_LISTED} more" if len(words) > MOST_LISTED else ""
+    return f"Known here: {', '.join(words[:MOST_LISTED])}{more}."
