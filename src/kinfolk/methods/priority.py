@@ -20,11 +20,11 @@ IN_DETAIL = 4
 EVERYBODYS = 240
 """to a number that everybody has, such as the age, so many times: couples and generations show in
 it more than in anything else;"""
-AMOUNTS = 10
+AMOUNTS = 14
 """to large bins of a number of the group, or its size, with a number that some members have;"""
 SIZE_NUMBERS = 40
 """to the size with a number that everybody has;"""
-OF_ROLES = 6
+OF_ROLES = 12
 """to what members of each role are like,"""
 ROLE_NUMBERS = 24
 """so many times where that is a number that everybody has;"""
