@@ -82,6 +82,36 @@ walk: $(VENV)/dev ## measure how far one walks to follow the code; WALK="--root 
 accuracy: $(VENV)/core ## measure errors on real households, into docs/accuracy; hours, and resumable
 	@$(BIN)/python -m bench.accuracy $(ACCURACY)
 
+# Others' judges want versions of their own, so each has its environment.
+SPAIN ?= ../shared/data/spain2011
+SUITES ?= build/suites
+JUDGES := .venv-suites
+JUDGES_PYTHON ?= python3.11
+SAID := docs/suites/scores.csv
+
+$(JUDGES)/%/ready: bench/suites/requirements/%.txt
+	@echo "Installing into $(@D)"
+	@$(JUDGES_PYTHON) -m venv --clear $(@D)
+	@$(@D)/bin/python -m pip --disable-pip-version-check --quiet install --requirement $<
+	@touch $@
+
+.PHONY: suites-data
+suites-data:
+	@test -f "$(SPAIN)/households.csv" -a -f "$(SPAIN)/persons.csv" || { \
+		echo "$(SPAIN) has no households.csv and persons.csv. docs/suites.md says which they are." \
+		"Run: make suites SPAIN=FOLDER"; exit 1; }
+
+.PHONY: suites
+suites: suites-data $(VENV)/core $(patsubst %,$(JUDGES)/%/ready,detector sdmetrics syntherela anonymeter) ## let SDMetrics, SyntheRela and others judge, into docs/suites; an hour, and resumable; SPAIN=FOLDER
+	@$(BIN)/python -m bench.suites.candidates "$(SPAIN)" "$(SUITES)" docs/suites/tables.json
+	@$(JUDGES)/syntherela/bin/python -W ignore -m bench.suites.sdv_tables "$(SUITES)"
+	@$(JUDGES)/detector/bin/python -m bench.suites.telling "$(SUITES)" $(SAID)
+	@$(JUDGES)/detector/bin/python -m bench.suites.tasks "$(SUITES)" $(SAID)
+	@$(JUDGES)/sdmetrics/bin/python -W ignore -m bench.suites.sdmetrics_judge "$(SUITES)" $(SAID)
+	@$(JUDGES)/syntherela/bin/python -W ignore -m bench.suites.syntherela_judge "$(SUITES)" $(SAID)
+	@$(JUDGES)/anonymeter/bin/python -W ignore -m bench.suites.anonymeter_judge "$(SUITES)" $(SAID)
+	@$(BIN)/python -m bench.suites.page
+
 .PHONY: docs
 docs: $(VENV)/dev ## build the documentation into ./site; a warning is an error
 	@$(BIN)/python -m mkdocs build --strict --quiet
@@ -103,4 +133,4 @@ types: $(VENV)/dev ## check the types, strictly
 
 .PHONY: clean
 clean: ## remove .venv and everything that was built
-	rm -rf $(VENV) build dist site kinfolk-demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(JUDGES) build dist site kinfolk-demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
