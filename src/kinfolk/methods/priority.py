@@ -28,6 +28,9 @@ OF_ROLES = 12
 """to what members of each role are like,"""
 ROLE_NUMBERS = 24
 """so many times where that is a number that everybody has;"""
+WITHIN = 4
+"""to other sets of attributes of one person, or of the group, alone: what cannot be in a single
+record is noticed first;"""
 BY_ITSELF = 12
 """and to a single attribute, where the budget is too small for more of them."""
 
@@ -44,7 +47,7 @@ def priority(schema: Schema, marginal: Marginal) -> Fraction:
 
 def comes_ahead(schema: Schema, marginal: Marginal) -> bool:
     """Whether a marginal is bought at any budget and learnt before others: it is known better."""
-    return order_of(marginal) > 1 and priority(schema, marginal) > IN_DETAIL
+    return order_of(marginal) > 1 and priority(schema, marginal) > max(IN_DETAIL, WITHIN)
 
 
 def _usual(schema: Schema, marginal: Marginal) -> int:
@@ -64,8 +67,10 @@ def _usual(schema: Schema, marginal: Marginal) -> int:
         if all(map(is_everybodys, own)):
             return SIZE_NUMBERS if size else 1
         return AMOUNTS
-    if len(members) not in marginal.individual or marginal.group:
-        return 1
+    if marginal.group:
+        return 1 if marginal.individual else WITHIN
+    if len(members) not in marginal.individual:
+        return WITHIN
     own = [members[at] for at in marginal.individual if at < len(members)]
     return ROLE_NUMBERS if all(map(is_everybodys, own)) else OF_ROLES
 
