@@ -49,6 +49,34 @@ def test_every_kind_of_broken_group_is_counted() -> None:
         read_real(FAMILIES, broken)
 
 
+def test_files_are_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However little memory there is: the same groups, and the same ones left out."""
+    clean = families()
+    broken = add(
+        clean, homes=[(900, 0), (901, 0), (901, 1), (902, 0)], people=[(999, 0), (902, 0), (902, 0)]
+    )
+    monkeypatch.setattr(integrity, "MEMORY", 2_000)
+    paths = {}
+    for kind, tables in (("clean", clean), ("broken", broken)):
+        for name, table in tables.items():
+            paths[kind, name] = tmp_path / f"{kind}-{name}.csv"
+            write_table(table, paths[kind, name])
+    real, made = ({n: paths[kind, n] for n in clean} for kind in ("clean", "broken"))
+    data, found = read_synthetic(FAMILIES, made)
+    expected, whole = read_synthetic(FAMILIES, broken)
+    assert found == whole
+    assert found.people_unlinked == 1
+    assert sorted(identities(data)) == sorted(identities(expected))
+    read = read_real(FAMILIES, real)
+    assert read.cleaning == encode(FAMILIES, clean).cleaning
+    assert sorted(identities(read)) == sorted(identities(encode(FAMILIES, clean)))
+    with pytest.raises(DataError, match="the real tables do not fit the schema"):
+        read_real(FAMILIES, made)
+    (tmp_path / "broken-people.csv").write_text((tmp_path / "broken-people.csv").read_text()[:9])
+    with pytest.raises(DataError, match="the synthetic tables do not fit the schema"):
+        read_synthetic(FAMILIES, made)
+
+
 def test_tables_are_linked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kinfolk.data.clean import UNKNOWN, read_roles
+from kinfolk._io import local_path
+from kinfolk.data.clean import UNKNOWN, nobody_left, read_roles
 from kinfolk.data.encode import (
     check_table_names,
     encode,
@@ -29,10 +31,13 @@ from kinfolk.data.frames import FORMATS
 from kinfolk.data.linking import Links, link_tables
 from kinfolk.data.tables import Source, TableLike, UnreadableError
 from kinfolk.errors import DataError, KinfolkError, Problem
+from kinfolk.queries.streaming import read_parts
 from kinfolk.schema import Schema
 
 Mask = npt.NDArray[np.bool_]
 
+MEMORY = 128 * 2**20
+"""Bytes that the rows of files may take while they are read."""
 REAL = "the real tables do not fit the schema"
 SYNTHETIC = "the synthetic tables do not fit the schema"
 
@@ -89,24 +94,77 @@ def find_tables(schema: Schema, directory: Path) -> dict[str, Path]:
 
 
 def read_real(schema: Schema, tables: Mapping[str, TableLike]) -> Encoded:
-    """The real tables, which must fit the schema."""
+    """The real tables, which must fit the schema; files are read in pieces of whole groups."""
+
+    def encoded(
+        homes: Source | None, people: Source, problems: list[Problem], *, part: bool
+    ) -> Encoded:
+        return encode_sources(schema, homes, people, problems, part=part, keep_numbers=True)
+
+    check_table_names(schema, tables)
     try:
-        return encode(schema, tables, keep_numbers=True)
+        if not _are_files(tables):
+            return encode(schema, tables, keep_numbers=True)
+        data = _joined([*read_parts(schema, tables, encoded, memory=MEMORY)])
     except DataError as error:
         raise DataError(REAL, error.problems) from None
+    if not data.groups:
+        name = local_path(tables[schema.individual.table]).name
+        raise DataError(REAL, [nobody_left(schema, name, data.cleaning)])
+    return data
 
 
 def read_synthetic(schema: Schema, tables: Mapping[str, TableLike]) -> tuple[Encoded, Integrity]:
     """Synthetic tables without the groups that do not hang together, and how many those were."""
+
+    def sound(
+        homes: Source | None, people: Source, problems: list[Problem], *, part: bool
+    ) -> tuple[Encoded, Integrity]:
+        return _sound(schema, homes, people, problems, part=part)
+
     check_table_names(schema, tables)
-    problems: list[Problem] = []
     try:
-        homes = read_homes(schema, tables[schema.group.table], problems) if schema.group else None
-        people = read_people(schema, tables[schema.individual.table], problems)
+        if _are_files(tables):
+            parts = [*read_parts(schema, tables, sound, memory=MEMORY)]
+        else:
+            problems: list[Problem] = []
+            group = schema.group
+            homes = read_homes(schema, tables[group.table], problems) if group else None
+            people = read_people(schema, tables[schema.individual.table], problems)
+            parts = [sound(homes, people, problems, part=False)]
     except DataError as error:
         raise DataError(SYNTHETIC, error.problems) from None
     except UnreadableError as error:
         raise DataError(SYNTHETIC, [error.problem]) from None
+    data = _joined([one for one, _ in parts])
+    counted = [vars(one) for _, one in parts]
+    found = Integrity(**{name: sum(one[name] for one in counted) for name in counted[0]})
+    if not data.groups:
+        name = schema.individual.table
+        raise DataError(SYNTHETIC, [_nothing_left(schema, name)])
+    return data, found
+
+
+def _are_files(tables: Mapping[str, TableLike]) -> bool:
+    return all(isinstance(table, str | Path) for table in tables.values())
+
+
+def _joined(parts: list[Encoded]) -> Encoded:
+    """Parts as one dataset, with all that was left out of them."""
+    if len(parts) == 1:
+        return parts[0]
+    against = [part.against for part in parts if part.against]
+    return replace(
+        Encoded.joined(parts),
+        cleaning=reduce(lambda one, other: one + other, (part.cleaning for part in parts)),
+        against=tuple(map(sum, zip(*against, strict=True))),
+    )
+
+
+def _sound(
+    schema: Schema, homes: Source | None, people: Source, problems: list[Problem], *, part: bool
+) -> tuple[Encoded, Integrity]:
+    """Tables that were read, or a part of them, without the groups that do not hang together."""
     if problems:
         raise DataError(SYNTHETIC, problems)
     found = Integrity(
@@ -117,13 +175,10 @@ def read_synthetic(schema: Schema, tables: Mapping[str, TableLike]) -> tuple[Enc
     )
     links = None
     if homes is not None:
-        homes, people, links, found = _whole_groups(schema, homes, people, found)
-    try:
-        data = encode_sources(
-            schema, homes, people, [], links=links, ruled=False, keep_numbers=True
-        )
-    except DataError as error:
-        raise DataError(SYNTHETIC, error.problems) from None
+        homes, people, links, found = _whole_groups(schema, homes, people, found, part=part)
+    data = encode_sources(
+        schema, homes, people, [], part=part, links=links, ruled=False, keep_numbers=True
+    )
     cleaning = data.cleaning
     return data, replace(
         found,
@@ -136,11 +191,11 @@ def read_synthetic(schema: Schema, tables: Mapping[str, TableLike]) -> tuple[Enc
 
 
 def _whole_groups(
-    schema: Schema, homes: Source, people: Source, found: Integrity
+    schema: Schema, homes: Source, people: Source, found: Integrity, *, part: bool
 ) -> tuple[Source, Source, Links, Integrity]:
     """Only groups with one good id, members, and the members their roles require."""
     noted: list[Problem] = []
-    links = link_tables(schema, homes, people, noted)
+    links = link_tables(schema, homes, people, noted, part=part)
     roles = None
     if links is not None and schema.roles is not None:
         roles = read_roles(schema, people, noted)
@@ -154,20 +209,24 @@ def _whole_groups(
     if roles is not None:
         broken = sound & _breaks_roles(schema, links, roles)
     keep = sound & ~broken
-    linked = links.group_of >= 0
-    staying = linked & keep[links.group_of]
+    # Whoever belongs to none, which is -1, finds what is appended.
+    staying = np.append(keep, False)[links.group_of]
     found = replace(
         found,
         groups_repeated=int(repeated.sum()),
-        people_unlinked=int((~(linked & sound[links.group_of])).sum()),
+        people_unlinked=int((~np.append(sound, False)[links.group_of]).sum()),
         groups_empty=int(empty.sum()),
         groups_breaking_roles=int(broken.sum()),
     )
-    if not keep.any():
-        what = "no group is left: all of them hang together wrongly."
-        fix = f"Check the ids ({schema.individual.group_id}) and the roles."
-        raise DataError(SYNTHETIC, [*noted, Problem(where=people.name, what=what, fix=fix)])
+    if not keep.any() and not part:
+        raise DataError(SYNTHETIC, [*noted, _nothing_left(schema, people.name)])
     return _kept(homes, keep), _kept(people, staying), links.only(keep, staying), found
+
+
+def _nothing_left(schema: Schema, table: str) -> Problem:
+    what = "no group is left: all of them hang together wrongly."
+    fix = f"Check the ids ({schema.individual.group_id}) and the roles."
+    return Problem(where=table, what=what, fix=fix)
 
 
 def _repeated(links: Links) -> Mask:

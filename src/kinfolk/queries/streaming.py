@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +33,7 @@ from kinfolk.data.encode import (
 )
 from kinfolk.data.encoded import Encoded
 from kinfolk.data.private_files import private_folder, remove_leftovers
-from kinfolk.data.tables import Stream, TableFile, UnreadableError, open_file
+from kinfolk.data.tables import Source, Stream, TableFile, UnreadableError, open_file
 from kinfolk.errors import DataError, KinfolkError, Problem
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.workload import Workload
@@ -43,6 +44,8 @@ MEMORY = 512 * 2**20
 
 Progress = Callable[[str, int], None]
 """Told "reading" and the rows read, then "counting" and the people counted, so far."""
+
+Read = TypeVar("Read", covariant=True)
 
 ROW = 4096
 """A piece of a file has one row for so many bytes of memory, ..."""
@@ -94,6 +97,41 @@ def count_files(
         raise KinfolkError(f"memory is {memory!r}. Give a number of bytes, such as {MEMORY}.")
     tell = progress or (lambda stage, number: None)
     counter = Counter(workload, weights=weights)
+    name = schema.individual.table
+
+    def encoded(
+        homes: Source | None, people: Source, problems: list[Problem], *, part: bool
+    ) -> Encoded:
+        nonlocal name
+        name = people.name
+        return encode_sources(schema, homes, people, problems, part=part, finely=workload.finely)
+
+    for one in read_parts(schema, tables, encoded, memory=memory, tell=tell):
+        counter.add(one)
+        tell("counting", counter.people)
+    if not counter.groups:
+        raise DataError(HEADING, [nobody_left(schema, name, counter.cleaning)])
+    return counter
+
+
+class ReadPart(Protocol[Read]):
+    """What is made of whole groups; `part` says whether there are others."""
+
+    def __call__(
+        self, homes: Source | None, people: Source, problems: list[Problem], *, part: bool
+    ) -> Read:
+        """Raises a DataError with these problems, and with all others that it finds."""
+
+
+def read_parts(
+    schema: Schema,
+    tables: Mapping[str, str | Path | TableFile],
+    read: ReadPart[Read],
+    *,
+    memory: int = MEMORY,
+    tell: Progress = lambda stage, number: None,
+) -> Iterator[Read]:
+    """What `read` makes of files of any size: of all at once, or of parts that fit into memory."""
     with ExitStack() as stack:
         streams = _open(schema, tables, stack)
         remove_leftovers()
@@ -103,13 +141,9 @@ def count_files(
 
         try:
             for part in _parts(streams, memory, folder, tell):
-                counter.add(_encode(workload, streams, part))
-                tell("counting", counter.people)
+                yield _read(streams, part, read)
         except UnreadableError as error:
             raise DataError(HEADING, [error.problem]) from None
-    if not counter.groups:
-        raise DataError(HEADING, [nobody_left(schema, streams[-1].file.name, counter.cleaning)])
-    return counter
 
 
 def wanted_columns(schema: Schema) -> dict[str, list[str]]:
@@ -145,27 +179,24 @@ def _open(
     return streams
 
 
-def _encode(workload: Workload, streams: list[Stream], part: Part) -> Encoded:
-    """Check and encode whole groups."""
-    schema, finely = workload.schema, workload.finely
+def _read(streams: list[Stream], part: Part, read: ReadPart[Read]) -> Read:
+    """Check and read whole groups."""
 
-    def encoded(tables: list[pa.Table], problems: list[Problem]) -> Encoded:
+    def done(tables: list[pa.Table], problems: list[Problem]) -> Read:
         sources = [stream.source(table) for stream, table in zip(streams, tables, strict=True)]
-        homes = sources[0] if schema.group is not None else None
-        return encode_sources(
-            schema, homes, sources[-1], problems, part=not part.whole, finely=finely
-        )
+        homes = sources[0] if len(sources) == 2 else None
+        return read(homes, sources[-1], problems, part=not part.whole)
 
     if part.whole:
         rows = [table.num_rows for table in part.tables]
-        return encoded(part.tables, _empty(streams, rows))
+        return done(part.tables, _empty(streams, rows))
     try:
-        return encoded(part.tables, [])
+        return done(part.tables, [])
     except DataError:
         pass
     try:
         # Once more in the order of the file, so that what is called the first row is the first.
-        return encoded([table.sort_by("row") for table in part.tables], [])
+        return done([table.sort_by("row") for table in part.tables], [])
     except DataError as error:
         raise DataError(f"{HEADING} (only part of the rows was checked)", error.problems) from None
 
