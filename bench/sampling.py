@@ -14,8 +14,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from kinfolk.data.encoded import Encoded
 from kinfolk.datasets import load_schema
-from kinfolk.models.base import sample, sample_encoded
+from kinfolk.models.base import sample
 from kinfolk.models.histogram import Histogram
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
@@ -78,7 +79,7 @@ def evenness(model: HPD, groups: int, repeats: int = 20) -> dict[str, float]:
         found = [
             (count(data, workload) / groups - truth) ** 2
             for data in (
-                sample_encoded(model, groups, rng=rng, stratified=stratified)
+                Encoded.joined(list(sample(model, groups, rng=rng, stratified=stratified)))
                 for _ in range(repeats)
             )
         ]

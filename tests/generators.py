@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from kinfolk.data.encoded import CellCodes, Encoded, code_type
 from kinfolk.errors import SchemaError
+from kinfolk.models.base import Model, sample
 from kinfolk.schema import (
     Attribute,
     Categorical,
@@ -20,7 +21,7 @@ from kinfolk.schema import (
     Schema,
     WorkloadSpec,
 )
-from kinfolk.schema.fine import FineAttributes, codes_of_cells
+from kinfolk.schema.bins import FineAttributes, codes_of_cells
 
 NAMES = st.text(
     st.characters(codec="utf-8", exclude_categories=("Cs", "Cc", "Zs", "Zl", "Zp")),
@@ -180,3 +181,10 @@ def part(data: Encoded, start: int, stop: int) -> Encoded:
         offsets=data.offsets[start : stop + 1] - low,
         role=None if data.role is None else data.role[low:high],
     )
+
+
+def sample_encoded(
+    model: Model, groups: int, *, rng: np.random.Generator, stratified: bool = True
+) -> Encoded:
+    """So many groups drawn from a model, all in one."""
+    return Encoded.joined(list(sample(model, groups, rng=rng, stratified=stratified)))

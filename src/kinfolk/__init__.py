@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from kinfolk.audit.engine import audit
     from kinfolk.data.draft import draft
     from kinfolk.data.sources import read_ipums, read_pums
-    from kinfolk.data.validation import validate
     from kinfolk.datasets import load_detroit, load_schema
     from kinfolk.errors import DataError, KinfolkError, SchemaError
     from kinfolk.evaluate.evaluation import evaluate
+    from kinfolk.queries.validation import validate
     from kinfolk.queries.workload import Workload
     from kinfolk.release import Release, load
     from kinfolk.release.pooling import pool
@@ -74,7 +74,7 @@ __getattr__ = export(
         "kinfolk.audit.engine": "audit",
         "kinfolk.data.draft": "draft",
         "kinfolk.data.sources": "read_ipums read_pums",
-        "kinfolk.data.validation": "validate",
+        "kinfolk.queries.validation": "validate",
         "kinfolk.datasets": "load_detroit load_schema",
         "kinfolk.errors": "DataError KinfolkError SchemaError",
         "kinfolk.evaluate.evaluation": "evaluate",

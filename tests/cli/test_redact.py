@@ -65,7 +65,7 @@ def test_a_bug_shows_no_data_either(
         raise RuntimeError("cannot handle 'Mrs Smith'")
 
     monkeypatch.delenv("KINFOLK_DEBUG", raising=False)
-    monkeypatch.setattr("kinfolk.data.validation.encode", fail)
+    monkeypatch.setattr("kinfolk.queries.validation.encode", fail)
     for name, content in GOOD.items():
         write(folder / name, content)
     assert run(["validate", *GOOD, "--redact"]) == 1

@@ -218,11 +218,15 @@ SHOWN: dict[str, set[str]] = {
         *("schema.individual.group_id", "', '.join(FORMATS[1:])"),
     },
     "queries/counting.py": {"shape", "self.weights.shape", "widest.cells", "_MOST_CELLS - 1"},
-    "queries/spark.py": {
-        *("HEADING", "name", "column", "table", "partitions", "reason", "error.name", "other"),
-        *("type(table).__name__", "str(error).splitlines()[0]", "chosen[0]", "chosen[i]"),
-        *("i", "index", "kind", "address(table)"),
+    "data/spark_session.py": {
+        *("engine", "', '.join(ENGINES)", "error.name", "str(error).splitlines()[0]", "doing"),
+        "line[:197]",
     },
+    "queries/spark.py": {
+        *("HEADING", "name", "column", "table.name", "partitions", "reason", "path", "kind"),
+        *("type(table).__name__", "i", "index", "other", "salt", "names.index(column)"),
+    },
+    "queries/spark_task.py": {"kind", "i"},
     "queries/streaming.py": {"HEADING", "MEMORY", "memory", "name", "type(file).__name__"},
 }
 """All that is put into texts where tables are read, checked and counted, beside calls of PASSES:

@@ -16,7 +16,7 @@ from kinfolk.data.shapes import Shape, Shapes
 from kinfolk.data.shapes import numerics as numerics_of
 from kinfolk.errors import KinfolkError
 from kinfolk.schema import IndividualTable, Numeric, Schema, WorkloadSpec
-from kinfolk.schema.fine import fine
+from kinfolk.schema.bins import fine
 
 HOURS = Numeric(bins=[1, 20, 35, 45, 60, 99], integer=True)
 INCOME = Numeric(

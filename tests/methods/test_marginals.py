@@ -13,10 +13,11 @@ import pytest
 from generators import random_dataset
 from kinfolk.datasets import load_schema
 from kinfolk.errors import KinfolkError
-from kinfolk.methods.allocate import NOISIEST, allocate_budget
+from kinfolk.methods.allocate import NOISIEST, SIZES, allocate_budget, planned_purchases
 from kinfolk.methods.marginals import Marginals
-from kinfolk.methods.method import GROUPS_SHARE, NothingLearntError
+from kinfolk.methods.method import NothingLearntError
 from kinfolk.methods.mixture_fit import Measured, MixtureFit, choose_passes, joined
+from kinfolk.methods.priority import comes_ahead
 from kinfolk.methods.refits import deal_batches
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
@@ -27,8 +28,10 @@ from kinfolk.privacy.curator import Curator
 from kinfolk.privacy.sensitivity import paired_marginals, workload_weights
 from kinfolk.privacy.unit import Neighbours
 from kinfolk.privacy.view import PublicView, Sensitivities
+from kinfolk.queries.added_marginals import coarse_marginal, is_sizes, with_lower_orders
 from kinfolk.queries.counting import Counter, count
-from kinfolk.queries.workload import Workload, coarse_marginal, order_of, with_lower_orders
+from kinfolk.queries.naming import describe_marginal
+from kinfolk.queries.workload import Marginal, Workload, order_of
 from kinfolk.schema import Schema
 from promises import IN_PLACE, REPLACE, certified, promise
 
@@ -121,10 +124,14 @@ def test_nothing_is_bought_twice_and_nothing_is_left_out(
     tmp_path: Path, neighbours: Neighbours
 ) -> None:
     with curator(tmp_path, neighbours, method=SMALL) as gate:
-        bought = allocate_budget(view(gate)).values()
+        planned = planned_purchases(view(gate))
+        (sizes,) = planned.pop(SIZES).marginals
+        bought = planned.values()
         marginals = [gate.workload.marginals[at] for one in bought for at in one.marginals]
-        first = gate.guarantee.rho * GROUPS_SHARE if neighbours is not IN_PLACE else 0
+        first = sum(step.rho for step in SMALL.steps(view(gate))[: 2 - (neighbours is IN_PLACE)])
         assert first + sum(one.rho for one in bought) == gate.guarantee.rho
+    assert is_sizes(SCHEMA, gate.workload.marginals[sizes])
+    assert gate.workload.marginals[sizes] not in marginals
     assert len(set(marginals)) == len(marginals)
     # Weighted, what groups have by themselves is the same at either level.
     alone = [marginal for marginal in WORKLOAD.marginals if not marginal.individual]
@@ -150,6 +157,7 @@ def test_the_more_noise_the_fewer_attributes(tmp_path: Path) -> None:
 
 
 def test_relations_too_noisy_to_be_bought_take_nothing_from_the_rest() -> None:
+    """But for what relatives have in common, which is bought at any budget."""
     workload = SMALL.asks(Workload.of(load_schema("acs-rel"), k=2))
     guarantee = promise(REPLACE, delta=1e-9, accounting=Accounting.GAUSSIAN)
     offer = PublicView.of(workload, guarantee, size_weighted=True)
@@ -158,20 +166,29 @@ def test_relations_too_noisy_to_be_bought_take_nothing_from_the_rest() -> None:
         found: dict[bool, tuple[set[int], float]] = {}
         for one in allocate_budget(offer.knowing(groups=groups)).values():
             marginals = [workload.marginals[at] for at in one.marginals]
+            if comes_ahead(workload.schema, marginals[0]):
+                common.add(groups)
+                continue
             orders = {order_of(marginal) for marginal in marginals}
             # The noise of what has no priority.
             noise = max(one.sigma(offer), found.get(marginals[0].level == "relation", (0, 0))[1])
             found[marginals[0].level == "relation"] = orders, noise
         return found
 
+    common: set[int] = set()
+
     many = bought(10**6)
     assert many[False][0] == many[True][0] == {2}
     assert many[False][1] < many[True][1]
     # So few that pairs are bearable, but not those of relations.
-    few = bought(math.ceil((many[False][1] + many[True][1]) / 2 / NOISIEST))
-    assert few[False] == many[False]
+    number = math.ceil((many[False][1] + many[True][1]) / 2 / NOISIEST)
+    few = bought(number)
+    # Sizes are more of an effort with few groups, and that is all that changes.
+    assert few[False][0] == many[False][0]
+    assert many[False][1] < few[False][1] < 1.3 * many[False][1]
     assert few[True][0] == {1}
     assert few[True][1] < many[True][1]
+    assert common == {10**6, number}
 
 
 def test_a_level_gets_the_budget_of_its_weight(tmp_path: Path) -> None:
@@ -219,7 +236,8 @@ def test_derived_attributes_cost_a_person_no_more_than_others(tmp_path: Path) ->
             offer = gate.view
             bought = list(allocate_budget(offer).values())
             noise[schema is derived] = max(one.sigma(offer) for one in bought)
-            assert sum(one.rho for one in bought) == gate.guarantee.rho
+            everything = planned_purchases(offer).values()
+            assert sum(one.rho for one in everything) == gate.guarantee.rho
             twice = offer.sensitivities.joint(bought[0].marginals)
             assert twice.l2_squared <= 2 * 2520**2 * len(bought[0].marginals)
     assert noise[True] < 1.5 * noise[False]
@@ -407,14 +425,66 @@ def test_what_makes_a_household_gets_more_of_the_budget() -> None:
             if marginal.relation and marginal.individual == marginal.relative:
                 detailed = not marginal.coarse and coarse_marginal(schema, marginal) is not None
                 kind = "in detail" if detailed else "in common"
-            elif role in marginal.individual:
+            elif role in marginal.individual and not marginal.group:
                 kind = "roles"
+            elif marginal.coarse:
+                kind = "sizes and ages"
             noise.setdefault(kind, set()).add(one.sigma(offer))
     assert max(noise["in common"]) < min(noise["other relations"]) / 4
     assert max(noise["in detail"]) < min(noise["other relations"]) / 1.9
     assert max(noise["roles"]) < min(noise["others"]) / 2
     # Everything else is still bought.
-    assert set(noise) == {"in common", "in detail", "roles", "others", "other relations"}
+    assert max(noise["sizes and ages"]) < min(noise["others"]) / 3
+    kinds = {"in common", "in detail", "roles", "sizes and ages", "others", "other relations"}
+    assert set(noise) == kinds
+
+
+def test_the_user_says_what_matters_more() -> None:
+    """Times the budget that it would have had; everything else is still bought."""
+    schema = load_schema("acs-rel")
+    wanted = [
+        {"attributes": ["FARM", "SEX"], "times": 9},
+        {"attributes": ["SEX", "SEX"], "relation": "married_to", "times": 4},
+    ]
+    other = replace(schema, workload=replace(schema.workload, priorities=wanted))
+    assert Schema.from_text(other.to_yaml()) == other
+    noise: list[dict[Marginal, float]] = []
+    for one in (schema, other):
+        workload = SMALL.asks(Workload.of(one, k=2))
+        guarantee = promise(REPLACE, delta=1e-9, accounting=Accounting.GAUSSIAN)
+        offer = PublicView.of(workload, guarantee, size_weighted=True).knowing(groups=10**6)
+        bought = allocate_budget(offer).values()
+        noise.append({workload.marginals[at]: p.sigma(offer) for p in bought for at in p.marginals})
+    usual, now = noise
+    assert set(usual) == set(now)
+    names = describe_marginal
+    gained: dict[int, set[str]] = {}
+    for one in usual:
+        gained.setdefault(round(usual[one] / now[one]), set()).add(str(names(schema, one)))
+    assert set(gained) == {1, 2, 3}
+    assert all("FARM" in one and "SEX" in one for one in gained[3])
+    assert all(one in "".join(gained[3]) for one in ("'group', 'group'", "'individual', 'group'"))
+    (married,) = gained[2]
+    assert "married_to" in married
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ("5", "is not a list"),
+        ("[5]", "says neither attributes nor how many times"),
+        ("[{attributes: [veh], times: 0}]", "is not a number from"),
+        ("[{attributes: [veh], times: lots}]", "is not a number from"),
+        ("[{attributes: veh, times: 2}]", "is not a list of names"),
+        ("[{attributes: [vehs], times: 2}]", "vehs"),
+        ("[{attributes: [veh], times: 2, often: 3}]", "the key is unknown"),
+        ("[{attributes: [veh], times: 2, relation: married}]", "is not a relation"),
+    ],
+)
+def test_wrong_priorities_are_told(wrong: str, message: str) -> None:
+    text = SCHEMA.to_yaml().replace("k: 2", f"k: 2, priorities: {wrong}")
+    with pytest.raises(KinfolkError, match=message):
+        Schema.from_text(text)
 
 
 def test_what_rules_make_certain_has_no_noise() -> None:

@@ -9,15 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from generators import sample_encoded
 from kinfolk.data.decode import decode
 from kinfolk.data.encode import encode
+from kinfolk.data.encoded import Encoded
 from kinfolk.errors import KinfolkError
-from kinfolk.models.base import sample_encoded
+from kinfolk.models import batches
 from kinfolk.models.histogram import Histogram
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
-from kinfolk.models.records import Acceptance, Records, broken, composition_of
+from kinfolk.models.records import Acceptance, Drawing, Records, broken, composition_of
 from kinfolk.schema import Categorical, GroupTable, IndividualTable, Numeric, Role, Roles, Schema
+from kinfolk.schema.where import Where
 
 FAMILY = Schema(
     group=GroupTable(
@@ -113,6 +116,26 @@ def test_sizes_and_roles_stay_as_they_were_drawn() -> None:
     assert records.acceptance.repeated == 0
     assert records.acceptance.kept < 2000
     assert np.array_equal(composition_of(before), composition_of(after))
+
+
+@pytest.mark.parametrize("where", [None, "rooms = 2", "any(age > 60)"])
+def test_a_batch_needs_no_other_batch(monkeypatch: pytest.MonkeyPatch, where: str | None) -> None:
+    """Drawn alone, in any order, batches are what they are in a row; none is another's copy."""
+    monkeypatch.setattr(batches, "BATCH", 97)
+    model = HPD.random(Layout.of(FAMILY), 4, np.random.default_rng(1))
+    condition = None if where is None else Where.parse(where, FAMILY)
+    records = Records(model=model, where=condition)
+    whole = decode(records.draw_all(333, rng=np.random.default_rng(5)), rng=np.random.default_rng())
+    drawing = Drawing.of(FAMILY, 333, rng=np.random.default_rng(5))
+    others = [Records(model=model, where=condition) for _ in range(4)]
+    alone = [others[at].batch(drawing, at) for at in (3, 1, 0, 2)]
+    drawn = [alone[at] for at in (2, 1, 3, 0)]
+    assert [one.groups for one in drawn] == [97, 97, 97, 42]
+    tables = decode(Encoded.joined(drawn), rng=np.random.default_rng())
+    assert tables == whole
+    assert not np.array_equal(drawn[0].individual[:97], drawn[1].individual[:97])
+    assert records.acceptance.drawn == sum(one.acceptance.drawn for one in others)
+    assert records.acceptance.kept == sum(one.acceptance.kept for one in others)
 
 
 def test_groups_like_others_are_those_of_the_model() -> None:

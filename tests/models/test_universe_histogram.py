@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from generators import datasets, random_dataset
 from kinfolk.data.encoded import Encoded
 from kinfolk.datasets import load_schema
-from kinfolk.models.histogram import Average, Histogram
+from kinfolk.models.histogram import Histogram
+from kinfolk.models.mwem import Average
 from kinfolk.queries.counting import count
 from kinfolk.queries.workload import Workload
 from models.listed import group_keys, tiny_schema, tiny_schemas

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from generators import part, random_dataset
 from kinfolk.models.histogram import Histogram
-from kinfolk.models.mwem import mwem_update
+from kinfolk.models.mwem import Statistic, mwem_update
 from kinfolk.models.pep import EntropyProjection
-from kinfolk.models.statistic import Statistic
 from kinfolk.queries.counting import count
 from kinfolk.queries.workload import Query, Workload
 from kinfolk.schema import Schema

@@ -22,10 +22,11 @@ from kinfolk.privacy.sensitivity import (
     workload_weights,
 )
 from kinfolk.privacy.unit import Neighbours
+from kinfolk.queries.added_marginals import with_numbers
 from kinfolk.queries.counting import count
-from kinfolk.queries.workload import Workload, with_numbers
+from kinfolk.queries.workload import Workload
 from kinfolk.schema import Level, Role, Roles, Schema
-from kinfolk.schema.fine import FineAttributes, codes_of_cells
+from kinfolk.schema.bins import FineAttributes, codes_of_cells
 from promises import ADD_REMOVE, IN_PLACE, REPLACE
 
 Weights = np.ndarray | None

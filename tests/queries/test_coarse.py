@@ -20,11 +20,12 @@ from kinfolk.privacy.sensitivity import (
     workload_weights,
 )
 from kinfolk.privacy.unit import Neighbours
+from kinfolk.queries.added_marginals import with_coarse, with_numbers
 from kinfolk.queries.counting import count
 from kinfolk.queries.naming import describe_marginal, marginal_from
-from kinfolk.queries.workload import Workload, with_coarse, with_numbers
+from kinfolk.queries.workload import Workload
 from kinfolk.schema import Numeric, Schema
-from kinfolk.schema.coarse import BINS, coarse_codes, coarse_size
+from kinfolk.schema.bins import BINS, EVERYBODYS_BINS, coarse_codes, coarse_size
 
 SCHEMA = Schema.from_text("""
 group:
@@ -39,7 +40,7 @@ individual:
   group_id: home
   attributes:
     sex: {values: [m, f]}
-    age: {bins: [0, 10, 20, 30, 40, 50, 60, 70, 80, 120], integer: true}
+    age: {bins: [0, 5, 10, 15, 20, 30, 40, 50, 60, 70, 80, 120], integer: true}
     wage: {bins: [0, 1, 2, 3, 4, 5, 6, 7, 8], missing: true}
 roles:
   column: relate
@@ -133,10 +134,16 @@ def test_what_goes_together_is_counted_coarsely() -> None:
         (str(one.level), one.relation, *map(tuple, (one.group, one.individual, one.relative)))
         for one in found.marginals
     }
-    # The rent with age and wage, by people and by groups; age and wage of relatives. Neither what
-    # is computed nor what has no numbers.
+    # The rent and the size with age and wage, by people and by groups; age and wage of relatives.
+    # Neither what is computed nor what has no numbers.
+    size = len(SCHEMA.group_attributes)
     assert named == {
-        *((level, None, (0,), (at,), ()) for level in ("group", "individual") for at in (1, 2)),
+        *(
+            (level, None, (own,), (at,), ())
+            for level in ("group", "individual")
+            for own in (0, size)
+            for at in (1, 2)
+        ),
         *(("relation", one, (), (at,), (at,)) for one in SCHEMA.relations for at in (1, 2)),
     }
 
@@ -210,7 +217,7 @@ def test_a_mixture_answers_them_as_one_with_large_bins_would() -> None:
     own = next(one for one in fine if (one.group, one.individual) == ((0,), (1,)))
     asked = Workload(schema=SCHEMA, marginals=(own,))
     cells = HPD(layout=layout, probabilities=table).rates(asked).reshape(own.shape)
-    total = np.zeros([coarse_size(SCHEMA.group_attributes["rent"]), BINS])
+    total = np.zeros([coarse_size(SCHEMA.group_attributes["rent"]), EVERYBODYS_BINS])
     rents = coarse_codes(SCHEMA.group_attributes["rent"])
     ages = coarse_codes(SCHEMA.individual_attributes["age"])
     np.add.at(total, np.ix_(rents, ages), cells)

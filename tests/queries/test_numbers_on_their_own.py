@@ -12,11 +12,12 @@ from generators import datasets, schemas, with_cells
 from homes import in_memory
 from kinfolk.data.decode import decode
 from kinfolk.data.encode import encode
+from kinfolk.queries.added_marginals import with_numbers
 from kinfolk.queries.counting import Counter, count
 from kinfolk.queries.naming import describe_marginal, marginal_from
-from kinfolk.queries.workload import Workload, with_numbers
+from kinfolk.queries.workload import Workload
 from kinfolk.schema import Level, Schema
-from kinfolk.schema.fine import FineAttributes, codes_of_cells
+from kinfolk.schema.bins import FineAttributes, codes_of_cells
 
 SCHEMA = Schema.from_text("""
 group:

@@ -2,10 +2,9 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,57 +16,15 @@ import pytest
 from generators import FAMILY, RELATIONS, random_dataset
 from homes import HOMES, MISTAKES, Tables, assert_same, homes, in_memory, shuffled, written
 from kinfolk.data.decode import decode
-from kinfolk.datasets import load_detroit, load_schema
+from kinfolk.datasets import load_detroit
 from kinfolk.errors import DataError, KinfolkError, redacted
-from kinfolk.experiments.simulate import write_simulation
-from kinfolk.queries import spark as on_spark
+from kinfolk.queries import spark_task as on_spark
+from kinfolk.queries.added_marginals import with_numbers
 from kinfolk.queries.counting import Counter
-from kinfolk.queries.spark import _cells, count_spark
-from kinfolk.queries.workload import Workload, with_numbers
+from kinfolk.queries.spark import SparkTables, count_spark
+from kinfolk.queries.workload import Workload
 from kinfolk.schema import Categorical, GroupTable, IndividualTable, Schema, WorkloadSpec
-
-needs_spark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::ResourceWarning")
-
-
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    pytest.importorskip("pyspark", reason="PySpark is missing: pip install 'kinfolk[spark]'")
-    if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
-        pytest.skip("Java is missing: no `java` on the PATH and no JAVA_HOME")
-    from pyspark.sql import SparkSession
-
-    folder = tmp_path_factory.mktemp("spark")
-    environment = {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in environment.items():
-            patch.setenv(name, value)
-        settings = {
-            "spark.ui.enabled": "false",
-            "spark.ui.showConsoleProgress": "false",
-            "spark.sql.shuffle.partitions": "4",
-            "spark.driver.memory": "1g",
-            "spark.local.dir": str(folder),
-            "spark.sql.warehouse.dir": str(folder / "warehouse"),
-        }
-        builder = SparkSession.builder.master("local[2]")
-        for name, value in settings.items():
-            builder = builder.config(name, value)
-        session = builder.getOrCreate()
-        session.sparkContext.setLogLevel("OFF")
-        yield session
-        session.stop()
-
-
-def frames(spark: Any, tables: Tables, pieces: int = 3) -> dict[str, Any]:
-    """The tables as DataFrames of several partitions, in their order."""
-    found = {}
-    for name, table in tables.items():
-        size = -(-table.num_rows // pieces)
-        parts = [spark.createDataFrame(table.slice(i * size, size)) for i in range(pieces)]
-        found[name] = parts[0]
-        for part in parts[1:]:
-            found[name] = found[name].union(part)
-    return found
+from sparks import frames, needs_spark
 
 
 @needs_spark
@@ -224,26 +181,11 @@ def test_nobody_to_count_and_columns_that_lack(spark: Any) -> None:
 @needs_spark
 def test_rows_are_shuffled_once(spark: Any, capsys: pytest.CaptureFixture[str]) -> None:
     given = frames(spark, homes())
-    _cells(Workload.of(HOMES), given, None, None).explain()
+    SparkTables.of(HOMES, given).cells(Workload.of(HOMES), None, None).explain()
     plan = capsys.readouterr().out
     counted, rows = plan.split("MapInArrow")
     assert counted.count("Exchange") == 1, "the sums"
     assert rows.count("Exchange") == 1, "the rows"
-
-
-@pytest.mark.slow
-@needs_spark
-def test_the_page_in_the_docs(spark: Any, tmp_path: Path) -> None:
-    page = Path(__file__).parents[2] / "docs" / "spark.md"
-    (code,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
-    paths = write_simulation("acs-red", tmp_path, groups=500, seed=1)["paths"]
-    # Java has a working directory of its own.
-    for name in ("households.parquet", "persons.parquet"):
-        code = code.replace(name, str(tmp_path / name))
-    scope: dict[str, Any] = {}
-    exec(code, scope)  # noqa: S102
-    tables = {name: paths[name] for name in ("households", "persons")}
-    assert_same(scope["counter"], in_memory(Workload.of(load_schema("acs-red")), tables))
 
 
 @pytest.mark.slow
@@ -307,7 +249,10 @@ def test_a_task_counts_what_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None
     order = [(name, "ascending") for name in ("key", "kind", "row")]
     rows = pa.concat_tables(wide, promote_options="default").sort_by(order)
     workload = Workload.of(HOMES)
-    task = on_spark.Task(schema=HOMES.to_yaml(), marginals=workload.marginals, weights=None)
+    part = on_spark.PartReader(
+        schema=HOMES.to_yaml(), names=("homes", "people"), untyped=(False, False)
+    )
+    task = on_spark.CountTask(part=part, marginals=workload.marginals, weights=None)
     result = pa.Table.from_batches(task.run(rows.to_batches(max_chunksize=20)))
     found = dict(zip(result["cell"].to_pylist(), result["count"].to_pylist(), strict=True))
     expected: Counter = in_memory(workload, tables)

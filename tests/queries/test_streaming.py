@@ -23,9 +23,10 @@ from kinfolk.data.encode import encode
 from kinfolk.data.frames import write_table
 from kinfolk.datasets import load_detroit
 from kinfolk.errors import DataError
+from kinfolk.queries.added_marginals import with_numbers
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.streaming import MEMORY, count_files
-from kinfolk.queries.workload import Workload, with_numbers
+from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
 
 

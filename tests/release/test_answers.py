@@ -16,7 +16,7 @@ from kinfolk.data.encoded import Encoded, code_type
 from kinfolk.datasets import load_schema
 from kinfolk.errors import KinfolkError
 from kinfolk.experiments.simulate import simulate_tables
-from kinfolk.models.coarsened_model import CoarsenedModel, answer_listed
+from kinfolk.models.coarsened_model import CoarsenedModel
 from kinfolk.models.histogram import Histogram
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
@@ -136,7 +136,11 @@ def test_any_question_equals_enumeration(roles: bool, counts: str) -> None:
             all_groups(mixture),
             CoarsenedModel(mixture.layout, questions).answer(mixture.probabilities),
         ),
-        (histogram, listed(histogram), answer_listed(histogram, questions)),
+        (
+            histogram,
+            listed(histogram),
+            histogram.evaluator(tuple(questions))(histogram.probabilities),
+        ),
     ):
         for question, share in zip(questions, found, strict=True):
             rate = sum(

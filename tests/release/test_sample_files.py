@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from generators import sample_encoded
 from kinfolk.data.encode import encode
 from kinfolk.data.tables import read_source
 from kinfolk.errors import KinfolkError
-from kinfolk.models.base import sample_encoded
 from kinfolk.models.histogram import Histogram
 from kinfolk.release import sample_files
 from kinfolk.release.sample_files import write_sample

@@ -216,7 +216,7 @@ def test_what_selects_is_not_accounted_for_as_gaussian() -> None:
         )
 
 
-def test_frames_of_spark_are_refused_before_anything_is_read_or_spent(tmp_path: Path) -> None:
+def test_frames_of_spark_are_not_collected_on_one_machine(tmp_path: Path) -> None:
     """Collecting them would bring every row to the driver."""
 
     class DataFrame:
@@ -226,8 +226,11 @@ def test_frames_of_spark_are_refused_before_anything_is_read_or_spent(tmp_path: 
             raise AssertionError(f"{name} was looked at")
 
     ledger = tmp_path / "ledger.jsonl"
-    with pytest.raises(KinfolkError, match=r"Write it as Parquet .* `count_spark` counts it"):
-        synthesizer(ledger=ledger).fit({"homes": DataFrame(), "people": DataFrame()})
+    tables = {"homes": DataFrame(), "people": DataFrame()}
+    with pytest.raises(KinfolkError, match="a DataFrame of Spark is not collected on one machine"):
+        synthesizer(ledger=ledger).fit(tables, engine="local")
+    with pytest.raises(KinfolkError, match=r"engine 'sparks' is unknown. Use one of local, spark"):
+        synthesizer(ledger=ledger).fit(tables, engine="sparks")
     assert not ledger.exists()
 
 

@@ -17,9 +17,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from kinfolk._typing import Floats
+from kinfolk._typing import Bools, Floats
 from kinfolk.audit.tradeoff import (
     Ceiling,
     ErrorRates,
@@ -29,7 +28,7 @@ from kinfolk.audit.tradeoff import (
 )
 from kinfolk.privacy.guarantee import Guarantee
 
-Sides = npt.NDArray[np.bool_]
+Sides = Bools
 Rate = Callable[..., float]
 
 _CHOICE = 15

@@ -165,17 +165,15 @@ class Sight:
         return float(apart @ apart)
 
 
-def worst_pair(
-    neighbours: Neighbours, sight: Sight, *, restarts: int = RESTARTS, seed: int = _SEED
-) -> Worst:
+def worst_pair(neighbours: Neighbours, sight: Sight) -> Worst:
     """Climb from random households, changing one thing at a time; keep the best that was found."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(_SEED)
     climb = {
         Neighbours.ADD_REMOVE: _climb_alone,
         Neighbours.REPLACE: _climb_exchange,
         Neighbours.IN_PLACE: _climb_in_place,
     }[neighbours]
-    found = [climb(sight, rng) for _ in range(restarts)]
+    found = [climb(sight, rng) for _ in range(RESTARTS)]
     first, second = max(found, key=lambda pair: sight.square(*pair))
     return Worst(first=first, second=second, square=sight.square(first, second))
 

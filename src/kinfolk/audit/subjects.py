@@ -27,6 +27,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from kinfolk._typing import Floats, Ints
 from kinfolk.audit.search import gaussian_ratio
 from kinfolk.audit.tradeoff import Ceiling
 from kinfolk.audit.whole import default_run, dropped_run
@@ -39,8 +40,6 @@ from kinfolk.privacy.unit import Neighbours
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
-
-Floats = npt.NDArray[np.float64]
 
 LEAD = 10.0**9
 """How far the cells that differ are ahead of all others in a selection: no other has a chance."""
@@ -85,7 +84,7 @@ class Pair:
         return self.first.workload
 
     @property
-    def difference(self) -> npt.NDArray[np.int64]:
+    def difference(self) -> Ints:
         """(queries,) what the second has more than the first."""
         return self.second.counts - self.first.counts
 
@@ -319,7 +318,7 @@ def _log_choice(scores: Floats, scale: float, chosen: int) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kind:
+class SubjectKind:
     """A subject before anything is promised."""
 
     build: Callable[[Guarantee], Subject]
@@ -328,16 +327,16 @@ class Kind:
 
 
 _TIGHT_FIRST = (Accounting.GAUSSIAN, Accounting.ZCDP)
-SUBJECTS: Mapping[str, Kind] = {
-    "default": Kind(build=default_run, accountings=_TIGHT_FIRST),
-    "dropped": Kind(build=dropped_run, accountings=_TIGHT_FIRST),
-    "measure": Kind(build=measuring, accountings=_TIGHT_FIRST[::-1]),
-    "sizes": Kind(
+SUBJECTS: Mapping[str, SubjectKind] = {
+    "default": SubjectKind(build=default_run, accountings=_TIGHT_FIRST),
+    "dropped": SubjectKind(build=dropped_run, accountings=_TIGHT_FIRST),
+    "measure": SubjectKind(build=measuring, accountings=_TIGHT_FIRST[::-1]),
+    "sizes": SubjectKind(
         build=lambda promised: measuring(promised, sizes_of(promised.neighbours)),
         accountings=_TIGHT_FIRST,
     ),
-    "select": Kind(build=selecting, accountings=(Accounting.ZCDP,)),
-    "select-marginal": Kind(build=selecting_marginals, accountings=(Accounting.ZCDP,)),
-    "run": Kind(build=adapting, accountings=(Accounting.ZCDP,)),
+    "select": SubjectKind(build=selecting, accountings=(Accounting.ZCDP,)),
+    "select-marginal": SubjectKind(build=selecting_marginals, accountings=(Accounting.ZCDP,)),
+    "run": SubjectKind(build=adapting, accountings=(Accounting.ZCDP,)),
 }
 """By the name that `kinfolk audit --what` knows them by."""

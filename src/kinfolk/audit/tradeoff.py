@@ -34,8 +34,8 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
-import numpy.typing as npt
 
+from kinfolk._typing import Floats
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy.accounting import Accounting
 
@@ -197,13 +197,13 @@ def highest_rate(seen: int, trials: int, *, alarm: float) -> float:
     return high
 
 
-def _log_ways(seen: int, trials: int) -> npt.NDArray[np.float64]:
+def _log_ways(seen: int, trials: int) -> Floats:
     """log(trials choose j) for j = 0, ..., seen."""
     j = np.arange(1, seen + 1)
     return np.concatenate([[0.0], np.cumsum(np.log(trials - j + 1) - np.log(j))])
 
 
-def _tail(ways: npt.NDArray[np.float64], trials: int, rate: float) -> float:
+def _tail(ways: Floats, trials: int, rate: float) -> float:
     """The probability of at most len(ways) - 1 events in so many trials."""
     j = np.arange(len(ways))
     logs = ways + j * math.log(rate) + (trials - j) * math.log1p(-rate)

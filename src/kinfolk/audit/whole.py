@@ -13,10 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from kinfolk._typing import Ints
 from kinfolk.audit.search import AnswerPlaces, Sight, Worst, answers_of, log_ratio, worst_pair
 from kinfolk.audit.town import OVERSIZE, Home, tables_of, town_schema, townspeople
 from kinfolk.audit.tradeoff import Ceiling
@@ -48,7 +47,7 @@ class Whole:
     """The household in which they differ."""
     tables: tuple[Tables, Tables]
     """The two towns."""
-    answers: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+    answers: tuple[Ints, Ints]
     """Their exact answers, see `search.answers_of`."""
     places: AnswerPlaces
     ceiling: Ceiling

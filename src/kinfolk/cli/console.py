@@ -44,6 +44,18 @@ class _LocalPath(click.Path):
         return local_path(os.fsdecode(super().convert(value, parameter, context)))
 
 
+ENGINE = click.option(
+    "--engine",
+    type=click.Choice(["local", "spark"]),
+    default="local",
+    show_default=True,
+    help="Where it is done: on this machine, or on Apache Spark (Parquet or CSV that Spark reads).",
+)
+"""For commands that can do their work on a cluster."""
+
+TABLE = click.Path(path_type=str)
+"""What names a table: a path, or with Spark also an address, such as s3a://bucket/homes."""
+
 PATH = _LocalPath(path_type=Path)
 """What an option or argument that names a file or folder takes."""
 

@@ -9,7 +9,7 @@ import click
 
 from kinfolk.cli.console import PATH, REDACT, say, table, tell
 from kinfolk.cli.validate import name_tables
-from kinfolk.errors import redacting
+from kinfolk.errors import KinfolkError, redacting
 from kinfolk.schema import Schema
 
 if TYPE_CHECKING:
@@ -66,11 +66,18 @@ Example:
     metavar="REPORT_DIR",
     help="The folder to write into.",
 )
+@click.option("--engine", type=click.Choice(["local", "spark"]), default="local", hidden=True)
 @REDACT
 def evaluate_command(
-    schema: Path, first: Path, rest: tuple[Path, ...], synthetic: Path, output: Path
+    schema: Path, first: Path, rest: tuple[Path, ...], synthetic: Path, output: Path, engine: str
 ) -> None:
     """See HELP."""
+    if engine == "spark":
+        raise KinfolkError(
+            "--engine spark: evaluate looks at whole records of both tables side by side, which "
+            "counts cannot give, and works on this machine only. Leave --engine out and name "
+            "files that this machine can read; a sample of whole groups will do."
+        )
     # Imported here because it brings the compiled counting along, which other commands do without.
     from kinfolk.evaluate import evaluate
 

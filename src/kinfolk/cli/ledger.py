@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import click
@@ -217,12 +217,19 @@ def _other_files(certificate: Mapping[str, Any], folder: Path) -> list[str]:
         return []
     from kinfolk.release.archive import file_digest
 
-    names = [name for name in tables if isinstance(name, str) and Path(name).name == name]
+    names = [name for name in tables if isinstance(name, str) and _is_below(name)]
     return [
         f"{name} is not the table that was released"
         for name in names
         if (folder / name).is_file() and file_digest(folder / name) != tables[name]
     ]
+
+
+def _is_below(name: str) -> bool:
+    """Whether a name is one of a file in the folder itself, or of a part of a table in it."""
+    path = PurePosixPath(name)
+    own = len(path.parts) <= 2 and not path.is_absolute() and ".." not in path.parts
+    return own and all(Path(part).name == part for part in path.parts)
 
 
 def _list(certificate: Mapping[str, Any]) -> None:

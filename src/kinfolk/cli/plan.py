@@ -61,10 +61,16 @@ def plan_command(
     _say_promise(declared, guarantee, groups if guarantee.unit is Unit.GROUP else estimate.people)
 
 
+_LEFT_OUT = """This budget is small for so many attributes and so few groups: most sets of
+attributes would be mostly noise, and are not bought. Sizes, single attributes and what relatives
+have in common are; what else goes together will not be learnt. A larger epsilon, fewer attributes
+or a smaller k help."""
+
+
 def _show(estimate: RunEstimate, method: str, groups: int, schema: Schema) -> None:
     noisy = any(family.noise is not None for family in estimate.families)
     rows = [
-        [family.name, f"{family.marginals:,}", f"{family.queries:,}"]
+        [family.name, _marginals(family), f"{family.queries:,}"]
         + ([_range(family, 1, ",.1f"), _range(family, family.total, ".3%")] if noisy else [])
         for family in estimate.families
     ]
@@ -80,6 +86,8 @@ def _show(estimate: RunEstimate, method: str, groups: int, schema: Schema) -> No
         for name in ("marginals", "queries")
     )
     say(f"In all {marginals:,} marginals, {queries:,} queries.")
+    if noisy and any(0 < family.bought < family.marginals for family in estimate.families):
+        say(_LEFT_OUT)
     if noisy:
         say(
             "Noise: the standard deviation of a measured query, of the least and the most "
@@ -104,6 +112,12 @@ def _show(estimate: RunEstimate, method: str, groups: int, schema: Schema) -> No
             f"Time          about {_duration(estimate.expected.counting_seconds)} of counting and "
             f"{_duration(estimate.expected.fitting_seconds)} of fitting on this machine"
         )
+
+
+def _marginals(family: Family) -> str:
+    """How many marginals a family has, and how many of them are bought where not all are."""
+    some = f"{family.bought:,} of " if 0 < family.bought < family.marginals else ""
+    return f"{some}{family.marginals:,}"
 
 
 def _rehearse(

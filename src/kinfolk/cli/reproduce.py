@@ -85,9 +85,9 @@ def reproduce_command(
 ) -> None:
     """See HELP."""
     # Imported here because it brings the compiled counting along, which other commands do without.
-    from kinfolk.experiments.figures import data_line, write_results
     from kinfolk.experiments.grid import experiment_named, grid_for
     from kinfolk.experiments.reproducing import reproduce, settings_of
+    from kinfolk.experiments.results import data_line, write_results
     from kinfolk.experiments.run_file import RunFile
 
     effort = {name: told.pop(name) for name in ("seeds", "components", "gen_components")}
@@ -223,8 +223,8 @@ def _words(standing: Standing) -> str:
 
 def _show(records: RunFile) -> None:
     """Print the errors at the best T."""
-    from kinfolk.experiments.figures import BEST, summarise
     from kinfolk.experiments.grid import VARIANTS
+    from kinfolk.experiments.results import BEST, summarise
 
     rows = [
         [

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kinfolk.cli.console import PATH, REDACT, say, tell
+from kinfolk.cli.console import ENGINE, PATH, REDACT, TABLE, say, tell
 from kinfolk.cli.progress import (
     FORCE,
     FORMAT,
@@ -36,7 +36,8 @@ SCHEMA is a schema.yaml; TABLES are the files of its tables, households first, i
 Arrow, or those of Stata, SPSS, SAS and Excel. Flat data (a schema without `group`) takes one file.
 Written into the folder are the synthetic tables, privacy.json (the certificate), model.kinfolk (to
 draw more from, at no cost) and a codebook, codebook.html and codebook.xml (DDI-Codebook 2.5): all
-of it may be published.
+of it may be published. With --engine spark, TABLES are Parquet or CSV that Spark reads: they are
+checked and counted on the cluster, for the same release; the synthetic tables are drawn here.
 
 What was spent, and on what, stands in a ledger beside the folder (FOLDER.ledger.jsonl, with its
 companion FOLDER.ledger.jsonl.head), which stays with the data. A ledger is a budget: one that is
@@ -66,7 +67,8 @@ SAMPLE = """Draw synthetic tables from a model.
 MODEL is a model.kinfolk that `kinfolk fit` or `synth` wrote. No data is needed and nothing is
 spent: draw as often and as much as you like. Written into the folder are the tables, the model's
 certificate, privacy.json, and the codebook. Streams: the number of groups is limited by the disk
-alone, except with --format dta or sav, which are put together in memory.
+alone, except with --format dta or sav, which are put together in memory. With --engine spark, a
+cluster draws folders of Parquet, for the same seed the same tables; all machines must see -o.
 
 With --where, all groups meet a condition on the group ("region = ES51 and COUNT > 2"), on members
 in roles ("head.age >= 65") or on anybody ("no person with age < 18", "any(age < 18)"), and follow
@@ -105,15 +107,17 @@ RESUME = click.option(
 
 @click.command(help=SYNTH, short_help="Make synthetic tables from private ones.")
 @click.argument("schema", type=PATH)
-@click.argument("tables", nargs=-1, required=True, type=PATH)
-@options(*PROMISE, INTO_FOLDER, GROUPS, FORMAT, PUBLIC, SHARED, SEED, RESUME, FORCE, *SETTINGS)
+@click.argument("tables", nargs=-1, required=True, type=TABLE)
+@options(*PROMISE, INTO_FOLDER, GROUPS, FORMAT, ENGINE, PUBLIC, SHARED, SEED, RESUME, FORCE)
+@options(*SETTINGS)
 @REDACT
 def synth(
     schema: Path,
-    tables: tuple[Path, ...],
+    tables: tuple[str, ...],
     output: Path,
     groups: int | None,
     form: str,
+    engine: str,
     public: Path | None,
     shared: Path | None,
     resume: bool,
@@ -125,7 +129,7 @@ def synth(
     from kinfolk.data.stat_writing import check_writable
 
     declared = Schema.from_yaml(schema)
-    files = name_tables(declared, tables)
+    files = name_tables(declared, tables, engine=engine)
     check_writable(declared, form)
     ledger = _ledger(shared, output, settings)
     written = [output / f"{name}.{form}" for name in declared.table_names]
@@ -134,7 +138,9 @@ def synth(
     _check_place(ledger, results, shared=shared is not None, resume=resume, force=force)
     if groups is not None and groups < 1:
         raise KinfolkError(f"--groups is {groups}. Draw at least one.")
-    overwritten = {path.resolve() for path in results} & {path.resolve() for path in tables}
+    overwritten = {path.resolve() for path in results} & {
+        Path(path).resolve() for path in files.values()
+    }
     if overwritten:
         raise KinfolkError(
             f"{overwritten.pop()}: would be overwritten by its synthetic copy. "
@@ -142,7 +148,8 @@ def synth(
         )
     ledger.parent.mkdir(parents=True, exist_ok=True)
     with stages() as show:
-        fitted = _fit(declared, files, public, ledger, resume, output / CERTIFICATE, settings, show)
+        beside = output / CERTIFICATE
+        fitted = _fit(declared, files, engine, public, ledger, resume, beside, settings, show)
         release = fitted.release
         output.mkdir(parents=True, exist_ok=True)
         release.save(output / MODEL)
@@ -155,15 +162,16 @@ def synth(
 
 @click.command(name="fit", help=FIT, short_help="Fit a model to private tables.")
 @click.argument("schema", type=PATH)
-@click.argument("tables", nargs=-1, required=True, type=PATH)
+@click.argument("tables", nargs=-1, required=True, type=TABLE)
 @options(*PROMISE)
 @click.option("-o", "--output", type=PATH, required=True, help="The model file.")
-@options(PUBLIC, SHARED, SEED, RESUME, FORCE, *SETTINGS)
+@options(ENGINE, PUBLIC, SHARED, SEED, RESUME, FORCE, *SETTINGS)
 @REDACT
 def fit_command(
     schema: Path,
-    tables: tuple[Path, ...],
+    tables: tuple[str, ...],
     output: Path,
+    engine: str,
     public: Path | None,
     shared: Path | None,
     resume: bool,
@@ -172,14 +180,14 @@ def fit_command(
 ) -> None:
     """See FIT."""
     declared = Schema.from_yaml(schema)
-    files = name_tables(declared, tables)
+    files = name_tables(declared, tables, engine=engine)
     if output.is_dir():
         raise KinfolkError(f"{output}: is a folder. Name the model file, such as model.kinfolk.")
     ledger = _ledger(shared, output, settings)
     _check_place(ledger, [output], shared=shared is not None, resume=resume, force=force)
     output.parent.mkdir(parents=True, exist_ok=True)
     with stages() as show:
-        fitted = _fit(declared, files, public, ledger, resume, None, settings, show)
+        fitted = _fit(declared, files, engine, public, ledger, resume, None, settings, show)
         fitted.release.save(output)
     say(f"Wrote {output}.")
     _close(fitted, ledger)
@@ -187,7 +195,14 @@ def fit_command(
 
 @click.command(name="sample", help=SAMPLE, short_help="Draw synthetic tables from a model.")
 @click.argument("model", type=PATH)
-@options(GROUPS, INTO_FOLDER, FORMAT)
+@options(GROUPS, INTO_FOLDER)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["csv", "parquet", "dta", "sav"]),
+    help="Of the tables; dta is Stata's, sav SPSS's.  [default: csv; with Spark, parquet]",
+)
+@ENGINE
 @click.option("--where", help="Only groups that meet this condition.")
 @click.option("--replicates", type=int, help="Also so many tables of refits, for standard errors.")
 @click.option("--refit", is_flag=True, help="Make replicates that the model does not hold.")
@@ -197,7 +212,8 @@ def sample_command(
     model: Path,
     groups: int | None,
     output: Path,
-    form: str,
+    form: str | None,
+    engine: str,
     where: str | None,
     replicates: int | None,
     refit: bool,
@@ -210,6 +226,7 @@ def sample_command(
     from kinfolk.release.replicates import replicate_releases, replicate_seed
 
     release = load(model)
+    form = form or ("parquet" if engine == "spark" else "csv")
     if refit and replicates is None:
         raise KinfolkError("--refit makes replicates. Say how many, by --replicates.")
     with stages() as show:
@@ -225,7 +242,7 @@ def sample_command(
         _check_free(folders, names, force=force)
         drawn: list[str] = []
         for source, own, folder in zip(sources, seeds, folders, strict=True):
-            drawn += _draw(source, folder, groups, own, form, show, where=where)
+            drawn += _draw(source, folder, groups, own, form, show, where=where, engine=engine)
     for line in drawn:
         say(line)
     also = ", and as much in each folder" if folders[1:] else ""
@@ -253,6 +270,7 @@ def _draw(
     form: str,
     on_progress: Progress,
     where: str | None = None,
+    engine: str = "local",
 ) -> list[str]:
     """Draw tables into a folder; what to say about each, and of the rules if they made trouble."""
     wanted = release.groups if groups is None else groups
@@ -262,6 +280,7 @@ def _draw(
         where=where,
         seed=seed,
         format=form,
+        engine=engine,
         progress=lambda done: on_progress("writing", done, wanted),
     )
     lines = [f"Wrote {drawn.paths[name]}: {rows:,} rows." for name, rows in drawn.rows.items()]
@@ -324,6 +343,7 @@ def _check_place(
 def _fit(
     schema: Schema,
     files: dict[str, Any],
+    engine: str,
     public: Path | None,
     ledger: Path,
     resume: bool,
@@ -338,7 +358,7 @@ def _fit(
     seed = settings.pop("seed")
     method, guarantee = promise_of(schema, settings)
     if guarantee.unit is Unit.INDIVIDUAL:
-        warn_of_computed(schema, files)
+        warn_of_computed(schema, files, engine=engine)
     return fit_tables(
         schema,
         files,
@@ -349,8 +369,15 @@ def _fit(
         resume=resume,
         beside=beside,
         public=public,
+        engine=engine,
         progress=on_progress,
     )
+
+
+_LEFT_OUT = """Note: the budget is small for so few groups. Sets of attributes of {} would have been
+mostly noise, and were not bought. Sizes, single attributes and what relatives have in common were
+learnt; what else goes together was not. `kinfolk plan` shows what another epsilon, fewer attributes
+or a smaller k would give."""
 
 
 def _close(fitted: Fitted, ledger: Path) -> None:
@@ -369,6 +396,9 @@ def _close(fitted: Fitted, ledger: Path) -> None:
         say("NOT PRIVATE: the noise came from a seed, and nobody is protected.")
     for note in _prior(stated):
         tell(f"Public tables: {note}.")
+    left_out = stated["release"].get("too_noisy")
+    if left_out:
+        tell(_LEFT_OUT.format(" and of ".join(left_out)))
     tell(f"Counting took {fitted.counting_seconds:.1f} s, fitting {fitted.fitting_seconds:.1f} s.")
     if stated["domain"] == "drafted":
         tell(DRAFTED)

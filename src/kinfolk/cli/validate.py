@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kinfolk.cli.console import PATH, REDACT, say, table, tell
+from kinfolk._io import local_path
+from kinfolk.cli.console import ENGINE, PATH, REDACT, TABLE, say, table, tell
 from kinfolk.errors import KinfolkError, redacting
 from kinfolk.schema import Schema
 
 if TYPE_CHECKING:
-    from kinfolk.data.validation import Validation
+    from kinfolk.queries.validation import Validation
 
 HELP = """Check tables against a schema and show everything there is to mend, in one run.
 
@@ -21,7 +22,8 @@ SCHEMA is a schema.yaml; TABLES are the files of its tables, households first, i
 Arrow, or those of Stata, SPSS, SAS and Excel. Flat data (a schema without `group`) takes one table.
 Nothing is written, and nothing here is private: the output speaks about the data as it is and is
 meant for whoever holds it. With --redact it says what is wrong with which column and what to do,
-and shows nothing of the data.
+and shows nothing of the data. With --engine spark, TABLES are Parquet or CSV that Spark reads, and
+all of it is done on the cluster.
 
 \b
 Example:
@@ -36,15 +38,16 @@ DRAFTED = (
 
 @click.command(help=HELP, short_help="Check tables against a schema.")
 @click.argument("schema", type=PATH)
-@click.argument("tables", nargs=-1, required=True, type=PATH)
+@click.argument("tables", nargs=-1, required=True, type=TABLE)
+@ENGINE
 @REDACT
-def validate(schema: Path, tables: tuple[Path, ...]) -> None:
+def validate(schema: Path, tables: tuple[str, ...], engine: str) -> None:
     """See HELP."""
-    from kinfolk.data.validation import NOTICE
-    from kinfolk.data.validation import validate as check
+    from kinfolk.queries.validation import NOTICE
+    from kinfolk.queries.validation import validate as check
 
     declared = Schema.from_yaml(schema)
-    found = check(declared, name_tables(declared, tables))
+    found = check(declared, name_tables(declared, tables, engine=engine), engine=engine)
     if redacting():
         say("The tables fit the schema.")
     else:
@@ -58,26 +61,37 @@ def validate(schema: Path, tables: tuple[Path, ...]) -> None:
 
 def warn_of_wide_bins(schema: Schema) -> None:
     """Warn of bins that hold too much."""
-    from kinfolk.schema.wide import wide_bins
+    from kinfolk.schema.doubtful import wide_bins
 
     for text in wide_bins(schema):
         tell(f"Warning: {text}.")
 
 
-def warn_of_computed(schema: Schema, tables: Mapping[str, Any]) -> None:
+def warn_of_computed(schema: Schema, tables: Mapping[str, Any], *, engine: str = "local") -> None:
     """Warn of group attributes that seem computed and do not say so: for the unit `person`."""
     # Imported here because Arrow's reader of folders brings pandas along.
     from kinfolk.data.undeclared import seem_computed
 
-    for name, formula in seem_computed(schema, tables):
+    if engine == "spark":
+        from kinfolk.queries.spark import SparkTables
+
+        found = SparkTables.of(schema, tables).seem_computed()
+    else:
+        found = seem_computed(schema, tables)
+    for name, formula in found:
         tell(
             f"Warning: {name} seems computed from the members ({formula}).\n"
             "If it is, people are less protected than promised: write `derived: true`."
         )
 
 
-def name_tables(schema: Schema, paths: tuple[Path, ...], *, given: str = "got") -> dict[str, Any]:
-    """Give the files the schema's table names, in order: groups first."""
+def name_tables(
+    schema: Schema, paths: tuple[str | Path, ...], *, given: str = "got", engine: str = "local"
+) -> dict[str, Any]:
+    """Give the files the schema's table names, in order: groups first.
+
+    Those of this machine become paths; what Spark reads stays as it is written.
+    """
     names = schema.table_names
     if len(paths) != len(names):
         raise KinfolkError(
@@ -85,7 +99,8 @@ def name_tables(schema: Schema, paths: tuple[Path, ...], *, given: str = "got") 
             f"{len(names)} table{'s' if len(names) != 1 else ''}. "
             f"Name one file for each, in this order: {', '.join(names)}."
         )
-    return dict(zip(names, paths, strict=True))
+    found = paths if engine == "spark" else tuple(map(local_path, paths))
+    return dict(zip(names, found, strict=True))
 
 
 def _summarise(found: Validation) -> None:

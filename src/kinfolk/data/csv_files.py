@@ -13,7 +13,7 @@ import io
 import os
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager, suppress
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import IO, Any, cast
 
 import pyarrow as pa
@@ -163,13 +163,22 @@ def row_lines(path: Path) -> list[int]:
 
 def _separator(file: IO[bytes], path: Path) -> str:
     """What separates the columns, by the name of the file and its first line that is not empty."""
-    if ".tsv" in [suffix.lower() for suffix in path.suffixes]:
-        return "\t"
     line = b""
     while not line.removeprefix(codecs.BOM_UTF8).strip() and (line := file.readline(LONGEST_LINE)):
         pass
+    return separator_in(line.decode("utf-8", "replace"), path.name)
+
+
+def separator_in(line: str, name: str) -> str:
+    """What separates the columns of a file of that name, by its line of column names.
+
+    >>> separator_in("home;sex", "people.csv"), separator_in("home,sex", "people.tsv")
+    (';', '\\t')
+    """
+    if ".tsv" in [suffix.lower() for suffix in PurePath(name).suffixes]:
+        return "\t"
     # Whatever stands in quotes belongs to a name.
-    names = "".join(line.decode("utf-8", "replace").split('"')[::2])
+    names = "".join(line.split('"')[::2])
     return next((sign for sign in SEPARATORS if sign in names), ",")
 
 

@@ -23,11 +23,10 @@ from kinfolk.data.linking import Links, link_tables
 from kinfolk.data.shapes import numerics
 from kinfolk.data.tables import Source, TableLike, UnreadableError, read_source
 from kinfolk.data.violations import Check
-from kinfolk.errors import DataError, KinfolkError, Problem, private, redacting
+from kinfolk.errors import DataError, KinfolkError, Problem, closest, private, redacting
 from kinfolk.schema import Attribute, Numeric, Schema
+from kinfolk.schema.bins import FineAttributes, codes_of_cells
 from kinfolk.schema.conditions import kind_of_values
-from kinfolk.schema.findings import closest
-from kinfolk.schema.fine import FineAttributes, codes_of_cells
 
 HEADING = "the tables do not fit the schema"
 

@@ -51,7 +51,7 @@ class Numbers:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CellCodes:
-    """In which cell of its bin a number lies, as `schema.fine` cuts bins into cells."""
+    """In which cell of its bin a number lies, as `schema.bins` cuts bins into cells."""
 
     group: Mapping[str, npt.NDArray[np.uint16]]
     """(groups,) of every group attribute that is counted finely, by name."""

@@ -16,11 +16,12 @@ import pyarrow.types as pt
 
 from kinfolk._io import new_file
 from kinfolk.data.csv_files import UnreadableError, first_of_n, reason
+from kinfolk.data.spark_session import is_spark
 from kinfolk.errors import DataError, KinfolkError, Problem, private
 from kinfolk.schema.attributes import kind_of, shown
 
 TableLike: TypeAlias = Any
-"""A path to a file of any format that is read; or a pandas, polars or pyarrow table."""
+"""A path to a file of any format that is read; or a pandas, polars, pyarrow or Spark table."""
 
 FORMATS = ("csv", "parquet", "dta", "sav")
 """What synthetic tables can be written as; the suffixes of their files."""
@@ -64,9 +65,11 @@ def _nullable(dtype: pa.DataType) -> Any:
 
 
 def frame_kind(frame: Any) -> str:
-    """Tell which library a table comes from; a path counts as 'pyarrow'."""
+    """Tell which library a table comes from, Spark too; a path counts as 'pyarrow'."""
     if isinstance(frame, str | Path | pa.Table | pa.RecordBatch):
         return "pyarrow"
+    if is_spark(frame):
+        return "spark"
     implementation = nw.from_native(frame).implementation
     if implementation.is_pandas():
         return "pandas"
@@ -109,11 +112,12 @@ def refuse_spark(frame: TableLike) -> None:
 
     They would all have to fit into its memory, and be read anew whenever somebody looks at them.
     """
-    if type(frame).__module__.startswith(("pyspark.", "sqlframe.")):
+    if is_spark(frame) or type(frame).__module__.startswith("sqlframe."):
         raise KinfolkError(
-            "a DataFrame of Spark is not collected on one machine. Write it as Parquet "
-            "(frame.write.parquet) to a folder that this machine can read and pass the path, which "
-            "is read in little memory; `count_spark` counts it on the cluster."
+            "a DataFrame of Spark is not collected on one machine. `Synthesizer.fit`, `validate` "
+            "and `count_spark` take it as it is, if all tables are Spark's; for anything else, "
+            "write it as Parquet (frame.write.parquet) to a folder that this machine can read, and "
+            "pass the path."
         )
 
 

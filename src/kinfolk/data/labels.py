@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kinfolk.schema import Attribute, Numeric, Schema, Value
-from kinfolk.schema.words import singular
+from kinfolk.schema.names import singular
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from kinfolk._typing import Floats
 from kinfolk.schema import Numeric
-from kinfolk.schema.fine import SPAN, bin_of_cells, first_width, tail_of
+from kinfolk.schema.bins import SPAN, bin_of_cells, first_width, tail_of
 
 SLOPES = np.linspace(-8, 8, 81)
 """By how much the logarithm of the density may change across a bin."""

@@ -17,7 +17,7 @@ from kinfolk._typing import Codes, Floats
 from kinfolk.data.shape_fit import fit_shares
 from kinfolk.errors import KinfolkError
 from kinfolk.schema import Attribute, Numeric, Schema
-from kinfolk.schema.fine import bin_of_cells, fine
+from kinfolk.schema.bins import bin_of_cells, fine
 
 Inexact = TypeVar("Inexact", bound=npt.NDArray[np.floating[Any]])
 

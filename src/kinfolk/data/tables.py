@@ -391,8 +391,16 @@ def digest_tables(tables: Mapping[str, TableLike], keyed: hmac.HMAC) -> str:
     ... )
     True
     """
-    for name in sorted(tables):
-        table = open_file(tables[name])
-        found = table.digest() if isinstance(table, TableFile) else frame_digest(table)
-        keyed.update(len(name.encode()).to_bytes(4, "big") + name.encode() + found)
+    opened = {name: open_file(table) for name, table in tables.items()}
+    digests = {
+        name: table.digest() if isinstance(table, TableFile) else frame_digest(table)
+        for name, table in opened.items()
+    }
+    return keyed_digest(digests, keyed)
+
+
+def keyed_digest(digests: Mapping[str, bytes], keyed: hmac.HMAC) -> str:
+    """The keyed digest of tables by their own digests."""
+    for name in sorted(digests):
+        keyed.update(len(name.encode()).to_bytes(4, "big") + name.encode() + digests[name])
     return keyed.hexdigest()

@@ -21,8 +21,8 @@ from kinfolk.schema.attributes import shown
 from kinfolk.schema.condition_evaluator import Bools, Column, GroupValues, holds
 from kinfolk.schema.conditions import Ref
 from kinfolk.schema.formulas import Formula
+from kinfolk.schema.names import singular
 from kinfolk.schema.rules import Rule
-from kinfolk.schema.words import singular
 
 LISTED = 5
 """Groups that a message names."""

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from kinfolk._typing import Floats
 from kinfolk.data.encoded import Encoded
 from kinfolk.data.numbers import group_values
 from kinfolk.data.shapes import numerics
@@ -16,8 +16,6 @@ from kinfolk.evaluate.verdict import Finding, beside
 from kinfolk.schema import Numeric, Schema
 from kinfolk.schema.condition_evaluator import GroupValues, as_numbers, quantities
 from kinfolk.schema.names import AttributeNames
-
-Floats = npt.NDArray[np.float64]
 
 QUANTILES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 BARS = 24

@@ -20,7 +20,7 @@ from kinfolk.evaluate.bonds import Bond, Total
 from kinfolk.evaluate.distributions import OTHERS, Shown, TwoWay
 from kinfolk.evaluate.groups import PairTable, Tie
 from kinfolk.evaluate.verdict import Finding, broken_share
-from kinfolk.schema.words import singular
+from kinfolk.schema.names import singular
 
 ANY = "any"
 EXPECTED = 10

@@ -5,18 +5,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk._typing import Ints
+from kinfolk._typing import Codes, Ints
 from kinfolk.data.encoded import Encoded
 from kinfolk.schema import Schema
 from kinfolk.schema.names import AttributeNames
-
-Codes = npt.NDArray[np.integer[Any]]
-"""As small as they are stored: there may be many millions."""
 
 FOLDS = (50, 30, 20, 12, 8)
 """Categories an attribute is shown with at most; the first of these that keeps within CELLS."""

@@ -6,9 +6,8 @@ With relations, the pairs are those that the schema relates; without, all member
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,8 @@ from kinfolk.schema import Schema
 
 CHUNK = 65_536
 """Groups whose members are paired at a time."""
+Hashes = npt.NDArray[np.uint64]
+_STEP = np.uint64(0x9E3779B97F4A7C15)
 SEED = 20_240_229
 """These draws only set a yardstick; the same data gives the same report."""
 
@@ -173,7 +174,7 @@ class Copies:
 
 def copies(real: Encoded, synthetic: Encoded) -> Copies:
     """Compare whole groups; the order of members does not matter."""
-    ours, theirs = identities([real, synthetic])
+    ours, theirs = identities(real), identities(synthetic)
     first, second = (ours[half] for half in halves(real.groups))
     return Copies(
         synthetic_in_real=_share(theirs, ours),
@@ -182,48 +183,37 @@ def copies(real: Encoded, synthetic: Encoded) -> Copies:
     )
 
 
-def identities(datasets: list[Encoded]) -> list[Ints]:
-    """(groups,) for each dataset: groups have the same number exactly if they are identical."""
-    people, groups = [[data.people for data in datasets], [data.groups for data in datasets]]
-    attributes = range(datasets[0].individual.shape[1])
-    each = ([data.individual[:, at] for data in datasets] for at in attributes)
-    members = _numbered(chain(each, [[_role(data) for data in datasets]]), people)
-    attributes = range(datasets[0].group.shape[1])
-    homes = _numbered(([data.group[:, at] for data in datasets] for at in attributes), groups)
-    widest = max((int(data.sizes.max(initial=1)) for data in datasets), default=1)
-    rows = []
-    for data, person, home in zip(datasets, members, homes, strict=True):
-        row = np.full((data.groups, 1 + widest), -1, np.int64)
-        row[:, 0] = home
-        group = np.repeat(np.arange(data.groups), data.sizes)
-        # Members in the order of their numbers, so that their order in the file does not matter.
-        order = np.lexsort((person, group))
-        place = np.arange(data.people) - np.repeat(data.offsets[:-1], data.sizes)
-        row[group, 1 + place] = person[order]
-        rows.append(row)
-    return _numbered(([row[:, at] for row in rows] for at in range(1 + widest)), groups)
+def identities(data: Encoded) -> Hashes:
+    """(groups,) a number for each; identical groups have the same, in whatever order their members.
+
+    Others have different ones, but for a chance of under one in a million among millions of groups.
+    """
+    members = np.full(data.people, len(data.individual.T), np.uint64)
+    for codes in (*data.individual.T, _role(data)):
+        members = _mixed(members, codes)
+    found = np.full(data.groups, len(data.group.T), np.uint64)
+    for codes in data.group.T:
+        found = _mixed(found, codes)
+    # A sum does not depend on the order; sizes tell apart what would only seem to be equal sums.
+    together = np.add.reduceat(members, data.offsets[:-1]) if data.groups else found
+    return _mixed(_mixed(found, together), data.sizes)
 
 
 def _role(data: Encoded) -> npt.NDArray[np.uint8]:
     return np.zeros(data.people, np.uint8) if data.role is None else data.role
 
 
-def _numbered(
-    columns: Iterable[Sequence[npt.NDArray[np.integer[Any]]]], rows: Sequence[int]
-) -> list[Ints]:
-    """Number rows across tables of so many, so that equal rows have equal numbers.
-
-    Column by column: all of them at once, as wide as their numbers, would not fit into memory.
-    """
-    number = np.zeros(sum(rows), np.int64)
-    for parts in columns:
-        values, codes = np.unique(np.concatenate(parts), return_inverse=True)
-        # The numbers stay below the number of rows, so that nothing overflows.
-        _, number = np.unique(number * len(values) + codes, return_inverse=True)
-    return np.split(number, np.cumsum(rows)[:-1])
+def _mixed(before: Hashes, codes: npt.NDArray[Any]) -> Hashes:
+    """Hashes with one more number each: the mixing function of SplitMix64."""
+    found = (before + codes.astype(np.uint64)) * _STEP
+    found ^= found >> np.uint64(30)
+    found *= np.uint64(0xBF58476D1CE4E5B9)
+    found ^= found >> np.uint64(27)
+    found *= np.uint64(0x94D049BB133111EB)
+    return np.asarray(found ^ (found >> np.uint64(31)))
 
 
-def _share(those: Ints, among: Ints) -> float:
+def _share(those: Hashes, among: Hashes) -> float:
     return float(np.isin(those, among).mean()) if len(those) else 0.0
 
 

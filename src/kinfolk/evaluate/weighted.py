@@ -10,15 +10,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from kinfolk._typing import Floats
 from kinfolk.data.encoded import Encoded
 from kinfolk.data.numbers import group_values
 from kinfolk.evaluate import distributions
 from kinfolk.evaluate.amounts import Amount, group_weights
 from kinfolk.evaluate.distributions import Shown
 
-Floats = npt.NDArray[np.float64]
 Both = tuple[float, float]
 """Real, synthetic."""
 

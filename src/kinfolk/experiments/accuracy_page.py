@@ -9,7 +9,7 @@ from statistics import mean
 from typing import TYPE_CHECKING, NamedTuple
 
 from kinfolk.chart import Panel, Point, Series, chart_svg
-from kinfolk.experiments.figures import Estimate, markdown_table
+from kinfolk.experiments.results import Estimate, markdown_table
 from kinfolk.experiments.run_file import LABEL
 
 if TYPE_CHECKING:

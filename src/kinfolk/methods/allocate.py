@@ -11,28 +11,26 @@ import numpy as np
 
 from kinfolk.errors import KinfolkError
 from kinfolk.methods.method import Step, first_steps
+from kinfolk.methods.priority import BY_ITSELF, comes_ahead, priority
 from kinfolk.privacy.mechanisms import Gaussian
 from kinfolk.privacy.sensitivity import moves_whole_groups
 from kinfolk.privacy.view import PublicView
-from kinfolk.queries.workload import Marginal, coarse_marginal, order_of, parts_of
-from kinfolk.schema import Schema
+from kinfolk.queries.added_marginals import is_sizes, parts_of
+from kinfolk.queries.workload import Marginal, order_of
+from kinfolk.schema import Level, Schema
 
 NOISIEST = 0.2
 """The largest noise on a cell, as a share of all groups, with which a marginal is worth buying:
 beyond it, marginals of fewer attributes leave smaller errors."""
-IN_COMMON = 40
-"""How many times the budget of others goes to the same attribute of two relatives (of numbers with
-many bins, to their large bins;"""
-IN_DETAIL = 4
-"""to the bins themselves so many times),"""
-AMOUNTS = 6
-"""to large bins of a number of the group with one of its members,"""
-OF_ROLES = 6
-"""and to what members of each role are like. There are few such marginals, so that little is taken
-from the rest, and all others are the better for a head that is a head."""
+SIZES = "sizes"
+"""What the step is called that buys how many groups there are of each size."""
+SIZE_NOISE = 0.0025
+"""The noise on a size that is aimed at, as a share of all groups: sizes come first, ..."""
+SIZES_SHARE = (Fraction(1, 100), Fraction(25, 100))
+"""... for so much of the budget at least and at most."""
 BY_BINS, FINELY = "numbers 1 of 2", "numbers 2 of 2"
 """What the steps are called that buy every number on its own."""
-NUMBER_SHARE, NUMBERS_SHARE = Fraction(1, 100), Fraction(8, 100)
+NUMBER_SHARE, NUMBERS_SHARE = Fraction(3, 200), Fraction(12, 100)
 """Of the budget, for how many are in the bins of a number: for each, and for all at most. Their
 means need it: the noise of all other marginals makes rare bins, the largest ones, too full."""
 CELLS_SHARE = Fraction(2, 100)
@@ -77,10 +75,11 @@ def allocate_budget(view: PublicView) -> dict[str, MeasurementGroup]:
         raise KinfolkError("how much noise can be borne depends on how many groups there are.")
     rho = view.rho - sum((step.rho for step in first_steps(view)), Fraction(0))
     marginals = view.workload.marginals
-    rho -= sum((one.rho for one in _numbers(view).values()), Fraction(0))
+    before = (*_sizes(view).values(), *_numbers(view).values())
+    rho -= sum((one.rho for one in before), Fraction(0))
     orders: dict[bool, set[int]] = {}
     for marginal in marginals:
-        if not marginal.alone:
+        if not is_own(view.workload.schema, marginal):
             orders.setdefault(_related(marginal), set()).add(order_of(marginal))
     most = {kind: max(found) for kind, found in orders.items()}
     while True:
@@ -98,8 +97,52 @@ def allocate_budget(view: PublicView) -> dict[str, MeasurementGroup]:
 
 
 def planned_purchases(view: PublicView) -> dict[str, MeasurementGroup]:
-    """All that is bought beside the number of groups, step by step: marginals, then numbers."""
-    return allocate_budget(view) | _numbers(view)
+    """All that is bought beside the number of groups: sizes, marginals, numbers, in that order."""
+    return _sizes(view) | allocate_budget(view) | _numbers(view)
+
+
+def is_own(schema: Schema, marginal: Marginal) -> bool:
+    """Whether a marginal is about sizes or one number, measured on its own with little noise."""
+    return marginal.alone or is_sizes(schema, marginal)
+
+
+def _sizes(view: PublicView) -> dict[str, MeasurementGroup]:
+    """How many groups there are of each size, as precisely as it takes, if there are several."""
+    schema = view.workload.schema
+    found = [
+        at
+        for at, one in enumerate(view.workload.marginals)
+        if is_sizes(schema, one) and one.level is Level.GROUP
+    ]
+    if not found or len(schema.sizes) == 1:
+        return {}
+    at = found[0]
+    aim = SIZE_NOISE * (view.groups or 1) * int(view.weights[at].max())
+    share = Fraction(_squares(view, [at])) / Fraction(2 * aim**2) / view.rho
+    least, most = SIZES_SHARE
+    share = min(max(share, least), most).limit_denominator(10**6)
+    return {SIZES: MeasurementGroup(marginals=(at,), rho=view.rho * share)}
+
+
+def too_noisy(view: PublicView) -> tuple[str, ...]:
+    """Whose sets of attributes are not bought, as they would be mostly noise; public.
+
+    Of relations, or of groups and individuals: single attributes, and what makes a household, are
+    then all that is learnt of them.
+    """
+    schema, marginals = view.workload.schema, view.workload.marginals
+    bought = {at for one in allocate_budget(view).values() for at in one.marginals}
+    found = []
+    for related, name in ((False, "groups and individuals"), (True, "relations")):
+        plain = {
+            at: order_of(marginals[at])
+            for at in _distinct(view)
+            if _related(marginals[at]) is related and not comes_ahead(schema, marginals[at])
+        }
+        kept = max((order for at, order in plain.items() if at in bought), default=0)
+        if max(plain.values(), default=0) > kept:
+            found.append(name)
+    return tuple(found)
 
 
 def _numbers(view: PublicView) -> dict[str, MeasurementGroup]:
@@ -134,17 +177,24 @@ def _related(marginal: Marginal) -> bool:
 
 
 def _needed(view: PublicView, most: Mapping[bool, int]) -> list[int]:
-    """Marginals of at most so many attributes, but none that follows from others by adding up."""
-    marginals = view.workload.marginals
+    """Marginals of at most so many attributes, but none that follows from others by adding up.
+
+    What makes a household is bought at any budget; but how amounts go together only where other
+    pairs are.
+    """
+    schema, marginals = view.workload.schema, view.workload.marginals
     chosen: list[int] = []
     covered: set[Marginal] = set()
     for at in sorted(_distinct(view), key=lambda at: -order_of(marginals[at])):
-        if (
-            order_of(marginals[at]) <= most[_related(marginals[at])]
-            and marginals[at] not in covered
-        ):
+        one = marginals[at]
+        fewest = most[_related(one)]
+        few = order_of(one) <= fewest or (
+            comes_ahead(schema, one) and (_related(one) or not one.coarse)
+        )
+        if few and one not in covered:
             chosen.append(at)
-            covered.update(parts_of(marginals[at]))
+            if order_of(one) <= fewest:
+                covered.update(parts_of(one))
     return sorted(chosen)
 
 
@@ -152,7 +202,7 @@ def _distinct(view: PublicView) -> list[int]:
     """The marginals that differ: weighted, group attributes alone are the same at either level."""
     kept: dict[object, int] = {}
     for at, marginal in enumerate(view.workload.marginals):
-        if marginal.alone:
+        if is_own(view.workload.schema, marginal):
             continue
         alone = not marginal.individual and not marginal.relative
         level = "either" if alone and _whole(view, at) else (marginal.level, marginal.relation)
@@ -172,7 +222,7 @@ def _grouped(view: PublicView, chosen: Sequence[int], rho: Fraction) -> list[Mea
     levels = [marginals[at].level for at in chosen]
     first = dict(zip(reversed(levels), reversed(chosen), strict=True))
     pressure = {level: _pressure(view, marginals[at]) for level, at in first.items()}
-    shares = {at: Fraction(priority(view.workload.schema, marginals[at])) for at in chosen}
+    shares = _shares(view, chosen)
     total = dict.fromkeys(first, Fraction(0))
     for at, level in zip(chosen, levels, strict=True):
         total[level] += shares[at]
@@ -193,25 +243,23 @@ def _grouped(view: PublicView, chosen: Sequence[int], rho: Fraction) -> list[Mea
     return found
 
 
-def priority(schema: Schema, marginal: Marginal) -> int:
-    """How much more of the budget a marginal gets than others of its level; public.
+def _shares(view: PublicView, chosen: Sequence[int]) -> dict[int, Fraction]:
+    """How much of the budget of its level each marginal gets, beside the others.
 
-    Who is who, what relatives have in common, and what members have of what the group has, makes a
-    household: with the noise of all the other marginals little of it would be left.
+    Where single attributes are all that is bought beside what makes a household, they are few, and
+    get more of it.
     """
-    if marginal.relation is not None:
-        if marginal.individual != marginal.relative:
-            return 1
-        detailed = not marginal.coarse and coarse_marginal(schema, marginal) is not None
-        return IN_DETAIL if detailed else IN_COMMON
-    if marginal.coarse:
-        return AMOUNTS
-    return OF_ROLES if len(schema.individual_attributes) in marginal.individual else 1
-
-
-def comes_ahead(schema: Schema, marginal: Marginal) -> bool:
-    """Whether a marginal is learnt before others: it is known better, or a number's own."""
-    return marginal.alone or priority(schema, marginal) > IN_DETAIL
+    schema, marginals = view.workload.schema, view.workload.marginals
+    found = {at: priority(schema, marginals[at]) for at in chosen}
+    for related in (False, True):
+        plain = [
+            at
+            for at in chosen
+            if _related(marginals[at]) is related and not comes_ahead(schema, marginals[at])
+        ]
+        if all(order_of(marginals[at]) == 1 for at in plain):
+            found |= {at: found[at] * BY_ITSELF for at in plain}
+    return found
 
 
 def _sets(view: PublicView, chosen: Sequence[int]) -> list[tuple[int, ...]]:

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk.errors import KinfolkError
-from kinfolk.models.histogram import Average, Histogram
-from kinfolk.models.mwem import mwem_update
+from kinfolk.models.histogram import Histogram
+from kinfolk.models.mwem import Average, mwem_update
 from kinfolk.models.pep import EntropyProjection
 from kinfolk.queries.workload import Workload
 

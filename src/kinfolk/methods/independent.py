@@ -29,8 +29,9 @@ from kinfolk.models.mixture.prepared import Prepared
 from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.curator import Curator, Measurement
 from kinfolk.privacy.view import PublicView
+from kinfolk.queries.added_marginals import with_numbers
 from kinfolk.queries.impossible import impossible_queries
-from kinfolk.queries.workload import Workload, with_numbers
+from kinfolk.queries.workload import Workload
 from kinfolk.schema import Level
 from kinfolk.schema.names import AttributeNames
 

@@ -17,7 +17,15 @@ import numpy.typing as npt
 
 from kinfolk.data.shapes import SHARES, Shapes
 from kinfolk.errors import KinfolkError
-from kinfolk.methods.allocate import FINELY, planned_purchases, steps_of
+from kinfolk.methods.allocate import (
+    BY_BINS,
+    FINELY,
+    SIZES,
+    planned_purchases,
+    steps_of,
+    too_noisy,
+)
+from kinfolk.methods.calibrate import calibrated
 from kinfolk.methods.method import (
     NothingLearntError,
     Progress,
@@ -25,6 +33,7 @@ from kinfolk.methods.method import (
     affordable,
     buy_groups,
     first_steps,
+    nothing_left,
     silent,
 )
 from kinfolk.methods.mixture_fit import Measured, MixtureFit, Table, choose_passes, joined
@@ -38,20 +47,15 @@ from kinfolk.methods.prior import (
     choose_plan,
     fit_public,
 )
+from kinfolk.methods.priority import comes_ahead
 from kinfolk.methods.refits import PASSES, Refits, Replicate, arrays_of, deal_batches
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout, Scheme
 from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.curator import Curator, Measurement
 from kinfolk.privacy.view import PublicView
-from kinfolk.queries.workload import (
-    Marginal,
-    Workload,
-    with_coarse,
-    with_lower_orders,
-    with_numbers,
-    with_sizes,
-)
+from kinfolk.queries.added_marginals import with_coarse, with_lower_orders, with_numbers, with_sizes
+from kinfolk.queries.workload import Marginal, Workload
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,17 +110,20 @@ class Marginals:
     def asks(self, workload: Workload) -> Workload:
         """All orders are counted; which are bought depends on how many groups there are.
 
-        Marginals that are weighted by size do not tell sizes, so these are asked for if nothing
-        else does. Numbers are counted finely, too, and coarsely where they go together.
+        Sizes are asked for in any case. Numbers are counted finely, too, and coarsely where they
+        go together.
         """
-        return with_coarse(with_numbers(with_lower_orders(with_sizes(workload))))
+        return with_coarse(with_numbers(with_sizes(with_lower_orders(workload))))
 
     def steps(self, view: PublicView) -> list[Step]:
         """What it will buy: the number of groups, whole marginals in portions, then numbers."""
         return steps_of(view, planned_purchases(view))
 
     def planned_noise(self, view: PublicView, workload: Workload) -> list[float | None]:
-        """That of the marginals that are bought; of others, the largest of their level."""
+        """That of the marginals that are bought; of others, the largest of their level.
+
+        Where a level's sets are too noisy to be bought, there is none.
+        """
         asked = view.workload.marginals
         bought: dict[Marginal, float] = {}
         levels: dict[str, float] = {}
@@ -124,7 +131,7 @@ class Marginals:
             sigma = one.sigma(view)
             for at in one.marginals:
                 bought[asked[at]] = sigma
-                if at < len(workload.marginals) and not asked[at].alone:
+                if at < len(workload.marginals) and not comes_ahead(workload.schema, asked[at]):
                     levels[asked[at].level] = max(sigma, levels.get(asked[at].level, 0.0))
         return [bought.get(one, levels.get(one.level)) for one in workload.marginals]
 
@@ -161,12 +168,14 @@ class MarginalsTraining:
     def run(self, progress: Progress = silent) -> None:
         """Spend the budget, then learn from what it bought."""
         view = self._curator.view
-        batches = deal_batches(self._layout, view, self._buy(progress), self._rng)
+        dealt = deal_batches(self._layout, view, self._buy(progress), self._rng)
+        batches = [batch.smoothed() for batch in dealt]
         settings, rng = self._settings, self._rng
         sizes = [
             len(part) for part in np.array_split(np.arange(settings.components), settings.parts)
         ]
-        halves = [batch.split_noise(rng) for batch in batches]
+        # What is tried out is fitted as all of it will be, and held against what was released.
+        halves = [(one.smoothed(), other) for one, other in (b.split_noise(rng) for b in dealt)]
         passes, misfit = choose_passes(
             self._layout,
             halves,
@@ -177,7 +186,7 @@ class MarginalsTraining:
         )
         if self._public is None or not self._informed(batches, halves, misfit, progress):
             self._fit_parts(batches, passes, sizes, progress)
-        self._repeat(batches, passes, sizes[0], progress)
+        self._repeat(dealt, passes, sizes[0], progress)
 
     def _fit_parts(
         self, batches: Sequence[Measured], passes: int, sizes: Sequence[int], progress: Progress
@@ -197,6 +206,8 @@ class MarginalsTraining:
                 passes, rng=rng, on_progress=lambda done: progress("fitting together", done, passes)
             )
             self._parts = [together.probabilities]
+        every = np.concatenate(self._parts, axis=1)
+        self._parts = [calibrated(self._layout, batches, every)]
 
     def model(self) -> HPD:
         """The mixture of the parts that are finished; before, the unfinished one."""
@@ -219,8 +230,10 @@ class MarginalsTraining:
         return found
 
     def findings(self) -> Mapping[str, Any]:
-        """How far the public tables were of use, where there were any."""
-        return {} if self._public is None else {"prior": self._plan.describe()}
+        """What was too noisy to be bought; how far public tables were of use, if there were any."""
+        prior = {} if self._public is None else {"prior": self._plan.describe()}
+        left_out = too_noisy(self._curator.view.knowing(groups=self._groups))
+        return {**prior, **({"too_noisy": list(left_out)} if left_out else {})}
 
     def _informed(
         self,
@@ -264,6 +277,8 @@ class MarginalsTraining:
         number = self._groups = buy_groups(curator)
         groups = planned_purchases(curator.view.knowing(groups=number))
         cost = affordable(curator, {key: one.rho for key, one in groups.items()})
+        if not set(cost) - {SIZES, BY_BINS, FINELY}:
+            raise nothing_left()
         found: dict[int, npt.NDArray[np.float64]] = {}
         for done, step in enumerate(cost, 1):
             one = groups[step]

@@ -69,11 +69,16 @@ def affordable(curator: Curator, steps: Mapping[str, Fraction]) -> dict[str, Fra
         share = curator.remaining / needed
         return {key: rho * share if key in missing else rho for key, rho in steps.items()}
     if len(missing) == len(steps):
-        raise OverspendError(
-            "what was lost in a crash has used up the budget, and nothing was released for it: "
-            "there is nothing to learn from."
-        )
+        raise nothing_left()
     return {key: rho for key, rho in steps.items() if key not in missing}
+
+
+def nothing_left() -> OverspendError:
+    """What is said where a crash has lost all that there was to learn from."""
+    return OverspendError(
+        "what was lost in a crash has used up the budget, and nothing was released for it: "
+        "there is nothing to learn from."
+    )
 
 
 def silent(doing: str, done: int, total: int) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from kinfolk.methods.adam import Adam
+from kinfolk.methods.smooth import NumberTable, smooth
 from kinfolk.models.layout import Layout
 from kinfolk.models.mixture.prepared import softmax, softmax_vjp
+from kinfolk.queries.workload import Marginal
 
 Floats = npt.NDArray[np.float64]
 Table = npt.NDArray[np.floating[Any]]
@@ -31,7 +33,9 @@ squares, probabilities that must become small take ten times as many steps to ge
 PATIENCE = 3
 """After so many passes that learnt nothing, a trial ends."""
 AHEAD = 60
-"""Steps on what has a priority, before all else is looked at."""
+"""Steps on what has a priority, before all else is looked at, ..."""
+EVERY = 2
+"""... after which every second step looks at it too, and counts for both."""
 COOLING = 0.25
 """How many more passes there are in which the rate falls to nothing, as a share of the others."""
 
@@ -59,11 +63,25 @@ class Measured:
     impossible: npt.NDArray[np.bool_] | None = None
     """(queries,) which of them the rules make certain: the rate is 0, and there is no noise."""
     ahead: bool = False
-    """Whether they are learnt before the others, and then looked at in every step."""
+    """Whether they are learnt before the others, and then looked at all the time."""
+    own: tuple[Marginal, ...] = ()
+    """Where they are sizes and numbers on their own, to which a mixture is tilted in the end
+    (`calibrate`): the marginals, in their order."""
+    tables: tuple[NumberTable, ...] = ()
+    """Which of them are a number by the same number of a relative."""
 
     def __post_init__(self) -> None:
         if self.impossible is not None:
             object.__setattr__(self, "rates", np.where(self.impossible, 0.0, self.rates))
+
+    def smoothed(self) -> Measured:
+        """The same with the noise taken out of unlikely cells, where `smooth` can tell."""
+        rates, precision = self.rates.copy(), self.precision.copy()
+        for one in self.tables:
+            noise = 1 / np.sqrt(float(self.precision[one.start]))
+            rates[one.place], variances = smooth(one, rates[one.place], noise)
+            precision[one.place] = 1 / variances
+        return replace(self, rates=rates, precision=precision)
 
     def misfit(self, probabilities: Table) -> float:
         """The sum of squared distances, in units of the noise."""
@@ -97,17 +115,52 @@ class Measured:
         return replace(self, rates=rates, precision=self.precision / scale**2)
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Batches:
+    """All that a fit looks at, and in which step it looks at what."""
+
+    every: Sequence[Measured]
+    """Whatever was released."""
+    plain: Sequence[Measured] = field(init=False)
+    """One of them is looked at in a step."""
+    ahead: Sequence[Measured] = field(init=False)
+    """These are learnt before the others."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "plain", [one for one in self.every if not one.ahead])
+        object.__setattr__(self, "ahead", [one for one in self.every if one.ahead])
+
+    def turns(self, steps: int, rng: np.random.Generator) -> Iterator[Turn]:
+        """What each of so many steps looks at: passes over the plain batches, in random order."""
+        number = len(self.plain)
+        for done in range(steps):
+            if done % number == 0:
+                order = rng.permutation(number)
+            turn = [(self.plain[order[done % number]], number)]
+            yield turn + ([(one, EVERY) for one in self.ahead] if done % EVERY == 0 else [])
+
+    def gradient(self, turn: Turn, probabilities: Table) -> Table:
+        """That of one step, (rows, K), as if it had looked at everything; a mean over queries."""
+        total = np.zeros_like(probabilities)
+        for batch, stands_for in turn:
+            total += batch.gradient(probabilities) * stands_for
+        queries = sum(len(batch.rates) for batch in self.every)
+        return np.asarray(total / queries, probabilities.dtype)
+
+
+Turn = list[tuple[Measured, int]]
+"""The batches that a step looks at, and for how many each of them stands."""
+
+
 class MixtureFit:
     """A mixture in the making; all it sees is released."""
 
     def __init__(self, layout: Layout, batches: Sequence[Measured], logits: Table) -> None:
         self._segments = layout.segments
-        self._batches = [batch for batch in batches if not batch.ahead]
-        self._ahead = [batch for batch in batches if batch.ahead]
+        self._batches = Batches(every=batches)
         self._logits = layout.masked(logits)
         self.probabilities = softmax(logits, self._segments)
         """(rows, K) the mixture so far."""
-        self._queries = sum(len(batch.rates) for batch in batches)
         self._adam = Adam(learning_rate=RATE, decay=FORGETTING[0], square_decay=FORGETTING[1])
 
     @classmethod
@@ -126,9 +179,9 @@ class MixtureFit:
         """
         logits = START * rng.standard_normal((layout.rows, components), np.float32)
         fit = cls(layout, batches, logits)
-        if fit._ahead:
-            for _ in range(AHEAD):
-                fit._step(fit._gradient(), rate=1.0)
+        ahead = [(one, 1) for one in fit._batches.ahead]
+        for _ in range(AHEAD if ahead else 0):
+            fit._step(ahead, rate=1.0)
         return fit
 
     def run(
@@ -147,23 +200,11 @@ class MixtureFit:
 
     def steps(self, rates: Floats, rng: np.random.Generator) -> None:
         """Steps at these rates, passing over the batches in random order."""
-        number = len(self._batches)
-        for done, rate in enumerate(rates):
-            if done % number == 0:
-                order = rng.permutation(number)
-            self._step(self._gradient(self._batches[order[done % number]]), rate=float(rate))
+        for rate, turn in zip(rates, self._batches.turns(len(rates), rng), strict=True):
+            self._step(turn, rate=float(rate))
 
-    def _gradient(self, batch: Measured | None = None) -> Table:
-        """That of a batch, which stands for all others, and of what comes ahead."""
-        found = [one.gradient(self.probabilities) for one in self._ahead]
-        if batch is not None:
-            found.append(batch.gradient(self.probabilities) * len(self._batches))
-        total = found[0]
-        for other in found[1:]:
-            total += other
-        return np.asarray(total / self._queries, total.dtype)
-
-    def _step(self, gradient: Table, *, rate: float) -> None:
+    def _step(self, turn: Turn, *, rate: float) -> None:
+        gradient = self._batches.gradient(turn, self.probabilities)
         by_logits = softmax_vjp(self.probabilities, gradient, self._segments)
         self._adam.step(self._logits, by_logits, scale=rate)
         self.probabilities = softmax(self._logits, self._segments)

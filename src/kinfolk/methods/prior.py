@@ -20,6 +20,7 @@ from kinfolk.methods.mixture_fit import (
     BATCHES,
     FORGETTING,
     PATIENCE,
+    Batches,
     Measured,
     MixtureFit,
     Table,
@@ -113,9 +114,7 @@ class Tilt:
 
     def __init__(self, layout: Layout, batches: Sequence[Measured], prior: Table) -> None:
         self._segments, self._compositions = layout.segments, layout.group_start
-        self._ahead = [batch for batch in batches if batch.ahead]
-        self._batches = [batch for batch in batches if not batch.ahead]
-        self._queries = sum(len(batch.rates) for batch in batches)
+        self._batches = Batches(every=batches)
         self._logits = layout.masked(prior.copy())
         self._shift = np.zeros((len(prior), 1), prior.dtype)
         self._log_weights = np.zeros(prior.shape[1], prior.dtype)
@@ -148,15 +147,8 @@ class Tilt:
 
     def steps(self, rates: Floats, rng: np.random.Generator, *, free: bool = False) -> None:
         """Steps at these rates, passing over the batches in random order."""
-        number = len(self._batches)
-        for done, rate in enumerate(rates):
-            if done % number == 0:
-                order = rng.permutation(number)
-            # A batch stands for all others; what comes ahead is looked at in every step.
-            gradient = self._batches[order[done % number]].gradient(self._weighted) * number
-            for batch in self._ahead:
-                gradient += batch.gradient(self._weighted)
-            gradient *= gradient.dtype.type(1 / self._queries)
+        for rate, turn in zip(rates, self._batches.turns(len(rates), rng), strict=True):
+            gradient = self._batches.gradient(turn, self._weighted)
             self._step(gradient, float(rate), free=free)
 
     def _step(self, gradient: Table, rate: float, *, free: bool) -> None:

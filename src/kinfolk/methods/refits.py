@@ -7,7 +7,7 @@ go. Nothing is needed for it but what is released.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,15 +15,21 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk.data.shapes import SHARES, Shapes
-from kinfolk.methods.allocate import comes_ahead
+from kinfolk.methods.allocate import is_own
+from kinfolk.methods.calibrate import calibrated
 from kinfolk.methods.mixture_fit import BATCHES, TOGETHER, Measured, MixtureFit, Table
 from kinfolk.methods.number_shapes import expected_counts, fit_shapes
+from kinfolk.methods.priority import comes_ahead
+from kinfolk.methods.smooth import NumberTable
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
 from kinfolk.models.mixture.grains import Grains
 from kinfolk.privacy.curator import Measurement
 from kinfolk.privacy.view import PublicView
 from kinfolk.queries.impossible import impossible_queries
+from kinfolk.queries.workload import Marginal, order_of
+from kinfolk.schema import Numeric, Schema
+from kinfolk.schema.bins import is_coarser
 
 REPLICATES = "replicates"
 """Under this name a release keeps models fitted again to made-up noise, (replicates, rows, K),"""
@@ -82,11 +88,12 @@ class Refits:
         # Counts are divided by the number of groups, whose noise is that of all rates.
         scale = self.groups / groups
         again = [
-            batch.parametric_bootstrap(model.probabilities, rng, scale=scale)
+            batch.parametric_bootstrap(model.probabilities, rng, scale=scale).smoothed()
             for batch in self.batches
         ]
         fit = MixtureFit.random(model.layout, again, components=self.components, rng=rng)
         fit.run(self.passes, rng=rng)
+        probabilities = calibrated(model.layout, again, fit.probabilities)
         shares = None
         if shapes is not None and self.fine:
             counts = expected_counts(model, shapes, self.view, self.fine, self.groups)
@@ -96,9 +103,9 @@ class Refits:
                 values=np.rint(counts + noise).astype(np.int64),
                 sigma=self.fine_sigma,
             )
-            fitted = HPD(layout=model.layout, probabilities=fit.probabilities)
+            fitted = HPD(layout=model.layout, probabilities=probabilities)
             shares = fit_shapes(fitted, self.view, made_up, groups).to_arrays()[SHARES]
-        return Replicate(probabilities=fit.probabilities, shares=shares, groups=groups)
+        return Replicate(probabilities=probabilities, shares=shares, groups=groups)
 
 
 def arrays_of(replicates: Sequence[Replicate]) -> Mapping[str, npt.NDArray[Any]]:
@@ -119,34 +126,57 @@ def deal_batches(
     found: Mapping[int, npt.NDArray[np.float64]],
     rng: np.random.Generator,
 ) -> list[Measured]:
-    """Marginals in random batches, each with its share of every level; first what comes ahead.
+    """Marginals in random batches, each with its share of every level.
+
+    First come sizes and numbers on their own, then what else comes ahead of the rest.
 
     found: for each marginal the noisy rates and precisions of its cells, (2, cells).
     """
     workload = view.workload
+    schema, marginals = workload.schema, workload.marginals
     grains = Grains(layout, workload, view.weights)
-    marginals = workload.marginals
-    ahead = [at for at in found if comes_ahead(workload.schema, marginals[at])]
-    levels = {at: marginals[at].level for at in found if at not in ahead}
+    own = [at for at in found if is_own(schema, marginals[at])]
+    ahead = [at for at in found if at not in own and comes_ahead(schema, marginals[at])]
+    levels = {at: marginals[at].level for at in found if at not in {*own, *ahead}}
     dealt = [
         int(at)
         for level in dict.fromkeys(levels.values())
-        for at in rng.permutation([one for one, own in levels.items() if own == level])
+        for at in rng.permutation([one for one, named in levels.items() if named == level])
     ]
     parts = min(BATCHES, max(1, len(dealt) // TOGETHER))
+    plain = [dealt[first::parts] for first in range(parts)] if dealt else [ahead or own]
     batches = []
-    for number, chosen in enumerate([ahead, *(dealt[first::parts] for first in range(parts))]):
-        if not chosen:
+    for number, some in enumerate([own, ahead, *plain]):
+        if not some or (number < 2 and some == plain[0]):
             continue
-        own = sorted(chosen)
-        rates, precision = np.concatenate([found[at] for at in own], axis=1)
+        chosen = sorted(some)
+        rates, precision = np.concatenate([found[at] for at in chosen], axis=1)
         batches.append(
             Measured(
-                prepared=grains.prepare(own),
+                prepared=grains.prepare(chosen),
                 rates=rates,
                 precision=precision,
-                impossible=impossible_queries(workload, own),
-                ahead=number == 0 and bool(dealt),
+                impossible=impossible_queries(workload, chosen),
+                ahead=number < 2,
+                own=tuple(marginals[at] for at in chosen) if some == own else (),
+                tables=tuple(_number_tables(schema, [marginals[at] for at in chosen])),
             )
         )
     return batches
+
+
+def _number_tables(schema: Schema, marginals: Sequence[Marginal]) -> Iterator[NumberTable]:
+    """Those of a number by the same number of a relative that have a priority, in a batch.
+
+    Coarse marginals come after all others there.
+    """
+    members = list(schema.individual_attributes.values())
+    start = 0
+    for one in sorted(marginals, key=lambda one: one.coarse):
+        if one.relation is not None and one.individual == one.relative and order_of(one) == 2:
+            attribute = members[one.individual[0]]
+            detailed = not one.coarse and is_coarser(attribute)
+            if isinstance(attribute, Numeric) and not detailed:
+                beyond = attribute.size - (len(attribute.bins) - 1)
+                yield NumberTable(start=start, size=one.shape[0], bins=one.shape[0] - beyond)
+        start += one.cells

@@ -8,8 +8,10 @@ from typing import Any, ClassVar, Protocol, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from kinfolk._typing import Floats, Ints
 from kinfolk.data.encoded import Encoded
 from kinfolk.errors import KinfolkError
+from kinfolk.models.batches import Batches
 from kinfolk.queries.questions import Question
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
@@ -17,17 +19,10 @@ from kinfolk.schema.attributes import shown
 from kinfolk.schema.roles import is_whole
 from kinfolk.schema.where import Factor
 
-Floats: TypeAlias = npt.NDArray[np.float64]
-Table: TypeAlias = npt.NDArray[np.float32] | npt.NDArray[np.float64]
+Table: TypeAlias = npt.NDArray[np.float32] | Floats
 """A model's probabilities."""
 Asked: TypeAlias = Workload | tuple[Question, ...]
 """A whole workload, or questions one by one."""
-
-BATCH = 262_144
-"""Groups that are drawn, and evened out, together."""
-
-_PEOPLE = 4_194_304
-"""People in a batch at most; only very large groups get there."""
 
 
 class GroupSource(Protocol):
@@ -37,12 +32,10 @@ class GroupSource(Protocol):
     def schema(self) -> Schema:
         """The schema whose groups these are."""
 
-    def batches(
-        self, groups: int, *, size: int, rng: np.random.Generator, stratified: bool
-    ) -> Iterator[Encoded]:
-        """Draw groups in batches of `size`, each batch in random order; see `sample`."""
+    def batch(self, batches: Batches, at: int) -> Encoded:
+        """Draw one of the batches of a sample, its groups in random order; see `sample`."""
 
-    def like(self, compositions: npt.NDArray[np.int64], *, rng: np.random.Generator) -> Encoded:
+    def like(self, compositions: Ints, *, rng: np.random.Generator) -> Encoded:
         """One group for each of these compositions, by position, in that order."""
 
 
@@ -111,24 +104,9 @@ def sample(
         raise KinfolkError(f"chunk: {shown(chunk)} is not a whole number of at least 1.")
     # Drawing begins later, when the first chunk is wanted; what becomes of rng until then is
     # nobody's business.
-    own = np.random.default_rng(rng.integers(2**63, size=4))
-    size = batch_size(model.schema)
-    batches = model.batches(groups, size=size, rng=own, stratified=stratified)
-    return batches if chunk is None else rechunked(batches, chunk)
-
-
-def sample_encoded(
-    model: Model, groups: int, *, rng: np.random.Generator, stratified: bool = True
-) -> Encoded:
-    """Draw exactly so many groups, all in one; see `sample`.
-
-    >>> from kinfolk.datasets import load_schema
-    >>> from kinfolk.models.histogram import Histogram
-    >>> model = Histogram.uniform(load_schema("acs-red"))
-    >>> sample_encoded(model, 1000, rng=np.random.default_rng(1))
-    Encoded(1,000 groups, 2,933 people)
-    """
-    return Encoded.joined(list(sample(model, groups, rng=rng, stratified=stratified)))
+    batches = Batches.of(model.schema, groups, rng=rng, stratified=stratified)
+    drawn = (model.batch(batches, at) for at in range(len(batches)))
+    return drawn if chunk is None else rechunked(drawn, chunk)
 
 
 def check_groups(groups: int) -> None:
@@ -138,11 +116,6 @@ def check_groups(groups: int) -> None:
             f"groups: {shown(groups)} is not a whole number of at least 1. "
             "Say how many groups to draw, such as 1000."
         )
-
-
-def batch_size(schema: Schema) -> int:
-    """How many groups are drawn together: public, and the same for every sample of a schema."""
-    return min(BATCH, max(1, _PEOPLE // schema.size_limit))
 
 
 def rechunked(batches: Iterable[Encoded], chunk: int) -> Iterator[Encoded]:

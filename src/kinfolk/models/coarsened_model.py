@@ -14,16 +14,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk.models.histogram import Histogram
+from kinfolk._typing import Floats
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
 from kinfolk.models.mixture.prepared import Prepared
-from kinfolk.models.universe_kernel import LEVELS, contributions
 from kinfolk.queries.questions import Conditions, Question
 from kinfolk.queries.workload import Marginal, Workload
 from kinfolk.schema import Categorical, Schema, WorkloadSpec
-
-Floats = npt.NDArray[np.float64]
 
 CROSSED = 4
 """Questions are answered together if all combinations of what they ask are at most so many times
@@ -237,47 +234,3 @@ def _narrow(schema: Schema, shape: tuple[int, int, int]) -> Schema:
         workload=WorkloadSpec(k=1, relation_counts=schema.workload.relation_counts),
         never=(),
     )
-
-
-def answer_listed(model: Histogram, questions: Sequence[Question]) -> Floats:
-    """The shares, (questions,), by a model that lists all groups."""
-    return np.array([_listed_share(model, question) for question in questions], np.float64)
-
-
-def _listed_share(model: Histogram, question: Question) -> float:
-    universe, schema = model.universe, model.schema
-    kinds = np.ones(universe.group_cells, np.bool_)
-    casts = np.ones(universe.casts, np.bool_)
-    for position, codes in question.group.items():
-        if position == len(schema.group_attributes):
-            casts &= np.isin(universe.sizes, [schema.sizes[code] for code in codes])
-        else:
-            kinds &= np.isin(universe.group_codes[:, position], codes)
-    own, relative = (
-        np.logical_and.reduce(
-            [np.isin(universe.person_codes[:, at], codes) for at, codes in part.items()]
-            or [np.ones(len(universe.person_codes), np.bool_)]
-        )
-        for part in (question.individual, question.relative)
-    )
-    marginal = Marginal(
-        level=question.level,
-        relation=question.relation,
-        group=(),
-        individual=(),
-        relative=(),
-        shape=(),
-    )
-    added = contributions(
-        universe.members,
-        universe.composition,
-        universe.composition_sizes,
-        universe.roles,
-        LEVELS[question.level],
-        -1,
-        own,
-        relative,
-        universe.ties(marginal),
-    )
-    rate = float((added * casts) @ model.probabilities @ kinds)
-    return rate if question.level == "group" else rate / model.mean_size()

@@ -1,3 +1,4 @@
+# mypy: disallow-untyped-decorators=False
 """A universe seen through some queries: groups that none of them tells apart are one."""
 
 from __future__ import annotations
@@ -8,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk._typing import Floats, Ints
-from kinfolk.models.collapsed_kernel import combine, moments
+from kinfolk._typing import Bools, Codes, Floats, Ints
+from kinfolk.compiled import compiled
 from kinfolk.models.universe import Universe
 from kinfolk.queries.workload import Query
 
@@ -41,7 +42,7 @@ class Collapsed:
         kinds, self._kind = _distinct(matching)
         self.numbers: npt.NDArray[Any] = np.ascontiguousarray(added[casts, :-1])
         """(casts, queries) what a group adds where its kind of household matches."""
-        self.matching: npt.NDArray[np.bool_] = matching[kinds]
+        self.matching: Bools = matching[kinds]
         """(household kinds, queries) which kinds match."""
         self.sizes: Floats = added[casts, -1].astype(np.float64)
         """(casts,) members of each cast."""
@@ -59,7 +60,7 @@ class Collapsed:
         """Factors of what is merged, as factors of all groups of the universe."""
         return factors[self._cast][:, self._kind]
 
-    def ranges(self, people: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    def ranges(self, people: Bools) -> tuple[Floats, Floats]:
         """The smallest and the largest answer to every query, (queries,) each.
 
         people: (queries,) which answers are shares of people, and not of groups.
@@ -93,3 +94,66 @@ def _distinct(rows: npt.NDArray[Any]) -> tuple[Ints, Ints]:
     """Where each distinct row of a table first stands, and which of them every row is."""
     _, first, place = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     return first, place.ravel()
+
+
+@compiled()
+def moments(
+    probabilities: Floats,
+    numbers: Codes,
+    matching: Bools,
+    sizes: Floats,
+    first: Floats,
+    sized: Floats,
+    second: Floats,
+) -> None:
+    """Expectations of what a group adds to queries.
+
+    probabilities: (casts, household kinds).
+    numbers: (casts, queries) what a group adds where its kind of household matches.
+    matching: (household kinds, queries) which kinds match.
+    sizes: (casts,) members of each cast.
+    first, sized: (queries,) the expectation of what a group adds, and of that times its size.
+    second: (queries, queries) the expectation of the product of what it adds to two.
+    All three are added to; zero before. Of `second` the half with i <= j is filled.
+    """
+    queries = numbers.shape[1]
+    asked, active = np.empty(queries, np.int64), np.empty(queries, np.int64)
+    added = np.empty(queries)
+    for cast in range(len(numbers)):
+        some = 0
+        for query in range(queries):
+            if numbers[cast, query] > 0:
+                asked[some] = query
+                some += 1
+        for kind in range(len(matching)):
+            found = 0
+            for place in range(some):
+                query = asked[place]
+                if matching[kind, query]:
+                    active[found] = query
+                    added[found] = numbers[cast, query]
+                    found += 1
+            for i in range(found):
+                mass = probabilities[cast, kind] * added[i]
+                first[active[i]] += mass
+                sized[active[i]] += mass * sizes[cast]
+                row = second[active[i]]
+                for j in range(i, found):
+                    row[active[j]] += mass * added[j]
+
+
+@compiled()
+def combine(coefficients: Floats, numbers: Codes, matching: Floats, out: Floats) -> None:
+    """The sum over the queries of a coefficient times what a group adds.
+
+    coefficients: (queries,); numbers: (casts, queries) as in `moments`.
+    matching: (queries, household kinds) one where a kind matches, zero elsewhere.
+    out: (casts, household kinds), added to.
+    """
+    for cast in range(len(numbers)):
+        row = out[cast]
+        for query in range(len(coefficients)):
+            if numbers[cast, query] > 0:
+                amount = coefficients[query] * numbers[cast, query]
+                for kind in range(len(row)):
+                    row[kind] += amount * matching[query, kind]

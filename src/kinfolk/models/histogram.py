@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from kinfolk._typing import Floats, Ints
 from kinfolk.data.encoded import Encoded
 from kinfolk.models.base import Asked, Table, check_sums, no_such_group, wrong_shape
-from kinfolk.models.listed_sample import listed_batches, listed_groups
-from kinfolk.models.query_evaluator import QueryEvaluator, family, fill_tables
+from kinfolk.models.batches import Batches
+from kinfolk.models.listed_sample import listed_batch, listed_groups
 from kinfolk.models.universe import LARGEST, Universe, distinct_size
+from kinfolk.models.universe_kernel import LEVELS, expectations
 from kinfolk.notebook import show
+from kinfolk.queries.questions import Question
 from kinfolk.queries.workload import Marginal, Query, Workload
 from kinfolk.schema import Schema
 from kinfolk.schema.where import Factor
 
-Floats = npt.NDArray[np.float64]
+Axes = tuple[int, ...]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -88,13 +91,13 @@ class Histogram:
         elif weights.shape != shape:
             raise ValueError(f"weights have shape {weights.shape}, expected {shape}")
         by_size = np.asarray(weights, np.float64)[:, self.schema.sizes.start :]
-        families = {family(marginal): marginal for marginal in workload.marginals}
+        families = {_family(marginal): marginal for marginal in workload.marginals}
         tables = {key: self._no_table(marginal) for key, marginal in families.items()}
         asked = [(marginal, tables[key]) for key, marginal in families.items()]
-        fill_tables(self.universe, self.probabilities, asked)
+        _fill_tables(self.universe, self.probabilities, asked)
         found = np.empty(workload.size)
         for (marginal, place), weight in zip(workload.slices(), by_size, strict=True):
-            found[place] = self._marginal(marginal, tables[family(marginal)], weight)
+            found[place] = self._marginal(marginal, tables[_family(marginal)], weight)
         return found
 
     def answer(self, workload: Workload) -> Floats:
@@ -107,29 +110,24 @@ class Histogram:
 
     def answer_queries(self, queries: Sequence[Query]) -> Floats:
         """The answers to some queries as shares: (queries,), in the order given."""
-        return QueryEvaluator(self.universe, queries).shares(self.probabilities)
+        return np.array([self._share(query) for query in queries])
 
     def evaluator(self, asked: Asked) -> Callable[[Table], Floats]:
         """Asks queries of one table, (casts, household kinds), after the other."""
-        from kinfolk.models.coarsened_model import answer_listed
 
         def shares(table: Table) -> Floats:
             model = Histogram(universe=self.universe, probabilities=np.asarray(table, np.float64))
             if isinstance(asked, Workload):
                 return model.answer(asked)
-            return answer_listed(model, asked)
+            return np.array([model._share(question) for question in asked], np.float64)
 
         return shares
 
-    def batches(
-        self, groups: int, *, size: int, rng: np.random.Generator, stratified: bool
-    ) -> Iterator[Encoded]:
-        """Draw groups in batches of `size`, each batch in random order."""
-        return listed_batches(
-            self.universe, self.probabilities, groups, size=size, rng=rng, stratified=stratified
-        )
+    def batch(self, batches: Batches, at: int) -> Encoded:
+        """Draw one of the batches of a sample, its groups in random order."""
+        return listed_batch(self.universe, self.probabilities, batches, at)
 
-    def like(self, compositions: npt.NDArray[np.int64], *, rng: np.random.Generator) -> Encoded:
+    def like(self, compositions: Ints, *, rng: np.random.Generator) -> Encoded:
         """One group for each of these compositions, by position, in that order."""
         return listed_groups(self.universe, self.probabilities, compositions, rng=rng)
 
@@ -167,6 +165,12 @@ class Histogram:
     def check_replicates(self, tables: npt.NDArray[Any]) -> None:
         """Its methods make none."""
 
+    def _share(self, asked: Query | Question) -> float:
+        """The answer to one query or question, as a share of groups or of people."""
+        added, matching = self.universe.contribution(asked)
+        rate = float(added @ self.probabilities @ matching)
+        return rate if asked.level == "group" else rate / self.mean_size()
+
     def _no_table(self, marginal: Marginal) -> Floats:
         """(sizes, member cells, household kinds) zeros, for a family of marginals."""
         cells = marginal.individual_cells * marginal.relative_cells
@@ -186,34 +190,76 @@ class Histogram:
         return np.ravel(np.moveaxis(summed, (0, 1), (-2, -1)))
 
 
-class Average:
-    """The average of several distributions over one universe: what MWEM releases.
+def _family(marginal: Marginal) -> tuple[object, ...]:
+    """What marginals have in common that differ in their group part only."""
+    return marginal.level, marginal.relation, marginal.individual, marginal.relative
 
-    >>> from kinfolk.datasets import load_schema
-    >>> average = Average()
-    >>> average.add(Histogram.uniform(load_schema("acs-red")))
-    >>> average.number, round(average.histogram().mean_size(), 3)
-    (1, 2.934)
+
+def _fill_tables(
+    universe: Universe, probabilities: Floats, tables: Sequence[tuple[Marginal, Floats]]
+) -> None:
+    """What one group is expected to add, for the families of some marginals.
+
+    tables: with each marginal, (sizes, member cells, household kinds), zero before.
     """
+    if not universe.flat:
+        for marginal, table in tables:
+            _fill_table(universe, probabilities, marginal, table)
+        return
+    grid = probabilities.reshape(universe.person_grid[1:])
+    sums = axis_sums(grid, {marginal.individual for marginal, _ in tables})
+    for marginal, table in tables:
+        table[0, :, 0] = sums[marginal.individual].ravel()
 
-    def __init__(self) -> None:
-        self.number = 0
-        """How many were added."""
-        self._universe: Universe | None = None
-        self._total: Floats = np.zeros((0, 0))
 
-    def add(self, histogram: Histogram) -> None:
-        """Add one more."""
-        if self._universe is None:
-            self._universe = histogram.universe
-            self._total = np.zeros_like(histogram.probabilities)
-        elif histogram.universe is not self._universe:
-            raise ValueError("the histogram is over another universe")
-        self._total += histogram.probabilities
-        self.number += 1
+def _fill_table(
+    universe: Universe, probabilities: Floats, marginal: Marginal, table: Floats
+) -> None:
+    expectations(
+        probabilities,
+        universe.members,
+        universe.composition,
+        universe.composition_sizes,
+        universe.roles,
+        LEVELS[marginal.level],
+        universe.person_cells(marginal.individual),
+        universe.person_cells(marginal.relative),
+        marginal.relative_cells,
+        universe.ties(marginal.relation),
+        universe.schema.sizes.start,
+        table,
+    )
 
-    def histogram(self) -> Histogram:
-        """The average so far."""
-        if self._universe is None:
-            raise ValueError("nothing was added yet")
-        return Histogram(universe=self._universe, probabilities=self._total / self._total.sum())
+
+def axis_sums(grid: Floats, wanted: Iterable[Axes]) -> dict[Axes, Floats]:
+    """The sums of an array over all axes but some, for every choice of those, in increasing order.
+
+    One axis is summed out after the other: what several leave out is summed out once for all.
+
+    >>> found = axis_sums(np.arange(8.0).reshape(2, 2, 2), [(0, 2), (1,)])
+    >>> found[0, 2].tolist(), found[1,].tolist()
+    ([[2.0, 4.0], [10.0, 12.0]], [10.0, 18.0])
+    """
+    found: dict[Axes, Floats] = {}
+    # The longest axes first: what is left is then small.
+    order = sorted(range(grid.ndim), key=lambda axis: -grid.shape[axis])
+    _sum_out(grid, tuple(range(grid.ndim)), order, set(wanted), found)
+    return found
+
+
+def _sum_out(
+    grid: Floats, axes: Axes, order: list[int], wanted: set[Axes], found: dict[Axes, Floats]
+) -> None:
+    """`axes` are those that the grid still has; `order` those that somebody may not want."""
+    if not wanted:
+        return
+    if not order:
+        found[axes] = grid
+        return
+    axis, *rest = order
+    keeping = {one for one in wanted if axis in one}
+    _sum_out(grid, axes, rest, keeping, found)
+    if keeping != wanted:
+        at = axes.index(axis)
+        left = (*axes[:at], *axes[at + 1 :])
+        _sum_out(grid.sum(axis=at), left, rest, wanted - keeping, found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -12,10 +12,11 @@ import numpy.typing as npt
 from kinfolk.data.encoded import Encoded
 from kinfolk.errors import KinfolkError
 from kinfolk.models.base import Asked, Table, check_sums, wrong_shape
+from kinfolk.models.batches import Batches
 from kinfolk.models.layout import Floats, Layout
 from kinfolk.models.mixture.prepared import Answers, Prepared, softmax, softmax_vjp
 from kinfolk.models.mixture.restricted import RestrictedMixture
-from kinfolk.models.mixture.sample import mixture_batches, mixture_groups
+from kinfolk.models.mixture.sample import mixture_batch, mixture_groups
 from kinfolk.notebook import show
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
@@ -175,13 +176,9 @@ class HPD:
 
         return shares
 
-    def batches(
-        self, groups: int, *, size: int, rng: np.random.Generator, stratified: bool
-    ) -> Iterator[Encoded]:
-        """Draw groups in batches of `size`, each batch in random order."""
-        return mixture_batches(
-            self.layout, self.probabilities, groups, size=size, rng=rng, stratified=stratified
-        )
+    def batch(self, batches: Batches, at: int) -> Encoded:
+        """Draw one of the batches of a sample, its groups in random order."""
+        return mixture_batch(self.layout, self.probabilities, batches, at)
 
     def like(self, compositions: npt.NDArray[np.int64], *, rng: np.random.Generator) -> Encoded:
         """One group for each of these compositions, by position, in that order."""

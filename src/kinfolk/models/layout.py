@@ -15,7 +15,7 @@ import numpy.typing as npt
 from kinfolk.errors import KinfolkError
 from kinfolk.models.person_kinds import Kind, person_kinds
 from kinfolk.schema import Attribute, Schema
-from kinfolk.schema.coarse import coarse_codes, coarse_size
+from kinfolk.schema.bins import coarse_codes, coarse_size
 from kinfolk.schema.roles import is_whole
 
 Floats = npt.NDArray[np.floating[Any]]
@@ -57,7 +57,7 @@ class Layout:
     scheme: tuple[tuple[int, ...], ...]
     """For each role, how many members each of its slots holds."""
     coarse: bool = False
-    """Whether numbers have large bins (`schema.coarse`): so are coarse marginals answered."""
+    """Whether numbers have large bins (`schema.bins`): so are coarse marginals answered."""
 
     @classmethod
     def of(cls, schema: Schema, *, scheme: Scheme | None = None) -> Layout:

@@ -3,45 +3,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
+from kinfolk._typing import Codes, Floats, Ints
 from kinfolk.compiled import compiled
 from kinfolk.data.encoded import Encoded, code_type
 from kinfolk.models._streams import uniform
+from kinfolk.models.batches import Batches
 from kinfolk.models.universe import Universe
 
-Ints = npt.NDArray[np.int64]
-Codes = npt.NDArray[np.integer[Any]]
 
-
-def listed_batches(
-    universe: Universe,
-    probabilities: npt.NDArray[np.float64],
-    groups: int,
-    *,
-    size: int,
-    rng: np.random.Generator,
-    stratified: bool,
-) -> Iterator[Encoded]:
-    """Draw groups in batches of `size`, each batch in random order.
+def listed_batch(universe: Universe, probabilities: Floats, batches: Batches, at: int) -> Encoded:
+    """Draw one of the batches of a sample, its groups in random order.
 
     Stratified, the points are equally spaced: every group comes up its share of times, give or take
     one, and so does every run of groups that stand side by side.
     """
     below = np.cumsum(probabilities.ravel())
-    for start in range(0, groups, size):
-        number = min(size, groups - start)
-        points = (np.arange(number) + rng.random()) / number if stratified else rng.random(number)
-        yield _written(universe, rng.permutation(_found(below, points)), rng)
+    rng, number = batches.rng(at), batches.number(at)
+    if batches.stratified:
+        points = (np.arange(number) + rng.random()) / number
+    else:
+        points = rng.random(number)
+    return _written(universe, rng.permutation(_found(below, points)), rng)
 
 
 def listed_groups(
     universe: Universe,
-    probabilities: npt.NDArray[np.float64],
+    probabilities: Floats,
     compositions: Ints,
     *,
     rng: np.random.Generator,
@@ -56,7 +46,7 @@ def listed_groups(
     return _written(universe, cells, rng)
 
 
-def _found(below: npt.NDArray[np.float64], points: npt.NDArray[np.float64]) -> Ints:
+def _found(below: Floats, points: Floats) -> Ints:
     """The cells that points, from 0 to 1, fall into; below: running sums of probabilities."""
     last = int(np.searchsorted(below, below[-1]))
     found: Ints = np.minimum(np.searchsorted(below, points * below[-1], side="right"), last)

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from kinfolk._typing import Floats
 from kinfolk.errors import KinfolkError
 
 Table = npt.NDArray[np.floating[Any]]
@@ -83,7 +84,7 @@ class Network:
         self._moments = self._placed(self._compiled.moments(self.layers))
         self._pull_back: Any = None
 
-    def logits(self, noise: npt.NDArray[np.float64], *, layers: Layers = None) -> Table:
+    def logits(self, noise: Floats, *, layers: Layers = None) -> Table:
         """(outputs, K) the logits of a mixture from noise, (K, inputs); by default as it is now."""
         given = self._placed(noise.astype(self._dtype))
         logits, pull_back = self._compiled.forward(self.layers if layers is None else layers, given)

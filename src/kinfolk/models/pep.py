@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk._typing import Floats
+from kinfolk._typing import Bools, Floats
 from kinfolk.models.collapsed import Collapsed
 from kinfolk.models.histogram import Histogram
-from kinfolk.models.projection import Constraints, Search, agree, compromise
 from kinfolk.queries.workload import Query
 
 EDGE = 1e-6
 """How near to the ends of what is possible an answer is moved, in parts of what lies between."""
+
+STRIDE = 10.0
+"""How far the logarithm of a probability may move along one axis in one step."""
+FLAT = 1e-14
+"""A variance that is rounding error: along such an axis no answer moves."""
+SETTLED = 1e-10
+"""A step that would move no answer further than this is not taken."""
+STUCK = 1e-3
+"""Steps that move answers by less than this part of what is missing, twice, lead nowhere."""
+NEAR = 1e-8
+"""What agrees to within this agrees."""
+SOFT = 1e-3
+"""How far an answer stays off for every unit of its multiplier, where least squares begin."""
+LONGEST = 30.0
+"""The largest multiplier that least squares are meant to end with: odds change by exp(30)."""
 
 
 class EntropyProjection:
@@ -91,12 +106,12 @@ class EntropyProjection:
         # More measurements do not resolve a contradiction.
         if not self._contradiction or not self._contradiction <= sought:
             self._contradiction = frozenset()
-            search = Search(constraints, start, _known(self._exact, queries))
+            search = NewtonSearch(constraints, start, _known(self._exact, queries))
             if agree(search, tolerance=self._tolerance, steps=self._max_iterations):
                 self._exact = dict(zip(queries, search.multipliers.tolist(), strict=True))
                 return search.factors()
             self._contradiction = frozenset(sought)
-        search = Search(constraints, start, _known(self._soft, queries))
+        search = NewtonSearch(constraints, start, _known(self._soft, queries))
         compromise(search, tolerance=self._tolerance, steps=self._max_iterations)
         self._soft = dict(zip(queries, search.multipliers.tolist(), strict=True))
         return search.factors()
@@ -104,3 +119,165 @@ class EntropyProjection:
 
 def _known(multipliers: Mapping[Query, float], queries: Sequence[Query]) -> Floats:
     return np.array([multipliers.get(query, 0.0) for query in queries])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Constraints:
+    """The answers that are sought, as expectations that should be zero.
+
+    That a share of people equals its target says that the expectation of number minus target times
+    size is zero, which is linear in the probabilities. The mean size of a group at the start puts
+    it on the scale of shares.
+    """
+
+    seen: Collapsed
+    targets: Floats
+    """(queries,)"""
+    people: Bools
+    """(queries,) which answers are shares of people, and not of groups."""
+    mean_size: float
+    """Members of a group, on average, at the start."""
+
+    @property
+    def scale(self) -> Floats:
+        """(queries,) what a surplus is multiplied by."""
+        return np.where(self.people, 1 / self.mean_size, 1.0)
+
+    @property
+    def reach(self) -> Floats:
+        """(queries,) how much the surplus of two groups can differ, at most."""
+        return self.scale * np.where(self.people, self.seen.sizes.max(), 1.0)
+
+    def exponents(self, multipliers: Floats) -> Floats:
+        """(casts, household kinds) the sum of multipliers times surplus."""
+        weights = multipliers * self.scale
+        of_people = float(weights @ np.where(self.people, self.targets, 0.0))
+        of_groups = float(weights @ np.where(self.people, 0.0, self.targets))
+        found = self.seen.combine(weights)
+        found -= (of_people * self.seen.sizes + of_groups)[:, None]
+        return found
+
+    def moments(self, probabilities: Floats) -> tuple[Floats, Floats, Floats]:
+        """The answers' distances from the targets; means and covariance of the surplus."""
+        sizes = self.seen.sizes
+        rows = probabilities.sum(axis=1)
+        size, square = float(rows @ sizes), float(rows @ sizes**2)
+        first, sized, second = self.seen.moments(probabilities)
+        whole = np.where(self.people, size, 1.0)
+        means = self.scale * (first - self.targets * whole)
+        slope = np.where(self.people, self.targets, 0.0)
+        crossed = np.outer(slope, sized)
+        second += np.outer(slope, slope) * square - crossed - crossed.T
+        # The targets of groups are constants, which do not vary.
+        centres = first - slope * size
+        covariance = np.outer(self.scale, self.scale) * (second - np.outer(centres, centres))
+        return first / whole - self.targets, means, covariance
+
+
+class NewtonSearch:
+    """A distribution of the form start times exp(multipliers times surplus), on its way.
+
+    The multipliers minimise a convex function: the logarithm of the sum of those products, and
+    softness / 2 times the sum of their squares. Its gradient is what the answers are off. In the
+    words of the distribution, relative entropy is minimised under the condition that all answers
+    agree; or, with a softness, together with the squares of what they are off / (2 softness).
+    """
+
+    def __init__(self, constraints: Constraints, start: Floats, multipliers: Floats) -> None:
+        self._constraints = constraints
+        with np.errstate(divide="ignore"):
+            self._origin = np.log(start)
+        self.multipliers = multipliers
+        """(queries,) where the search begins; where it ends does not depend on it."""
+        self._exponents = constraints.exponents(multipliers)
+        self._probabilities, self._height = _normalised(self._origin + self._exponents)
+        self.furthest = np.inf
+        """How far the answer furthest off is from its target."""
+
+    def factors(self) -> Floats:
+        """(casts, household kinds) what the probabilities of the start are multiplied by."""
+        found: Floats = np.exp(self._exponents - self._height)
+        return found
+
+    def run(self, *, softness: float, tolerance: float, steps: int) -> int:
+        """Newton's method: takes at most so many steps, and returns how many are left.
+
+        Without a softness it ends as soon as it turns out that the answers contradict each other.
+        """
+        last = np.inf
+        while True:
+            violations, slope, covariance = self._constraints.moments(self._probabilities)
+            self.furthest = float(np.abs(violations).max())
+            if self.furthest <= tolerance or steps <= 0:
+                return steps
+            slope = slope + softness * self.multipliers
+            curvature = covariance + softness * np.eye(len(slope))
+            direction = _newton(slope, curvature, self._constraints.reach)
+            moved = float(np.abs(covariance @ direction).max())
+            stuck = last <= STUCK * self.furthest and moved <= 2 * last
+            if moved <= SETTLED or (stuck and not softness):
+                return steps
+            last = moved
+            self._step(direction, float(slope @ direction), softness)
+            steps -= 1
+
+    def _step(self, direction: Floats, gain: float, softness: float) -> None:
+        """Go in a direction, for as long as that leads down."""
+        change = self._constraints.exponents(direction)
+        before, length = (
+            self._height + softness / 2 * float(self.multipliers @ self.multipliers),
+            1.0,
+        )
+        while True:
+            multipliers = self.multipliers + length * direction
+            exponents = self._exponents + length * change
+            probabilities, height = _normalised(self._origin + exponents)
+            reached = height + softness / 2 * float(multipliers @ multipliers)
+            # What rounding leaves near the minimum must not stop the last step.
+            if reached <= before + 1e-4 * length * gain + 1e-12 or length < SETTLED:
+                break
+            length /= 2
+        self.multipliers, self._exponents = multipliers, exponents
+        self._probabilities, self._height = probabilities, height
+
+
+def agree(search: NewtonSearch, *, tolerance: float, steps: int) -> bool:
+    """Look for the distribution that agrees with all targets; False if there is none."""
+    search.run(softness=0.0, tolerance=tolerance, steps=steps)
+    return search.furthest <= max(tolerance, NEAR)
+
+
+def compromise(search: NewtonSearch, *, tolerance: float, steps: int) -> None:
+    """Agree as well as least squares can, where answers contradict each other.
+
+    The softness is brought into proportion to what remains, so that a contradiction by little moves
+    the answers by little, and one by much does not make groups all but impossible.
+    """
+    softness = SOFT
+    while True:
+        steps = search.run(softness=softness, tolerance=tolerance, steps=steps)
+        fitting = search.furthest / LONGEST
+        if steps <= 0 or 0.5 * softness <= fitting <= 2 * softness or fitting <= SETTLED:
+            return
+        softness = fitting
+
+
+def _newton(slope: Floats, curvature: Floats, reach: Floats) -> Floats:
+    """Newton's step, held back along every axis of the curvature on its own.
+
+    One axis that leads nowhere, as contradicting answers give, does not shorten the others.
+    """
+    variances, axes = np.linalg.eigh(curvature)
+    steps = np.zeros_like(slope)
+    np.divide(-(axes.T @ slope), variances, out=steps, where=variances > FLAT)
+    longest = STRIDE / (np.abs(axes.T) @ reach)
+    found: Floats = axes @ np.clip(steps, -longest, longest)
+    return found
+
+
+def _normalised(logarithms: Floats) -> tuple[Floats, float]:
+    """Probabilities from their logarithms up to a constant, and the logarithm of their sum."""
+    largest = float(logarithms.max())
+    found = np.exp(logarithms - largest)
+    total = float(found.sum())
+    return found / total, largest + float(np.log(total))

@@ -7,6 +7,7 @@ of its own categories, whatever the others are, so that a product distribution c
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -131,23 +132,13 @@ def _narrowed(kind: Kind, position: int, allowed: Bools) -> list[Kind]:
 def _joined(kinds: Sequence[Kind]) -> list[Kind]:
     """Kinds that differ in one attribute only are one."""
     found = list(kinds)
-    merged = True
-    while merged:
-        merged = False
-        for first in range(len(found)):
-            for second in range(first + 1, len(found)):
-                differ = [
-                    at
-                    for at, (one, other) in enumerate(zip(found[first], found[second], strict=True))
-                    if not np.array_equal(one, other)
-                ]
-                if len(differ) == 1:
-                    at = differ[0]
-                    union = found[first][at] | found[second][at]
-                    found[first] = (*found[first][:at], union, *found[first][at + 1 :])
-                    del found[second]
-                    merged = True
-                    break
-            if merged:
-                break
+    for first, second in itertools.combinations(range(len(found)), 2):
+        pairs = zip(found[first], found[second], strict=True)
+        differ = [at for at, pair in enumerate(pairs) if not np.array_equal(*pair)]
+        if len(differ) == 1:
+            at = differ[0]
+            union = found[first][at] | found[second][at]
+            found[first] = (*found[first][:at], union, *found[first][at + 1 :])
+            del found[second]
+            return _joined(found)
     return found

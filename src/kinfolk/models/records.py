@@ -22,14 +22,8 @@ from kinfolk.data.encoded import Encoded
 from kinfolk.data.numbers import compute_derived, draw_numbers, group_values
 from kinfolk.data.shapes import Shapes
 from kinfolk.errors import KinfolkError
-from kinfolk.models.base import (
-    GroupSource,
-    Model,
-    batch_size,
-    check_groups,
-    rechunked,
-    sample,
-)
+from kinfolk.models.base import GroupSource, Model, check_groups, rechunked, sample
+from kinfolk.models.batches import Batches, Seeds, batch_rng, fresh_seeds
 from kinfolk.schema import Schema
 from kinfolk.schema.attributes import shown
 from kinfolk.schema.where import Where
@@ -103,6 +97,24 @@ class Search:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Drawing:
+    """All that chance has to do with a sample of records."""
+
+    batches: Batches
+    seeds: Seeds
+    """Of numbers, and of groups that are drawn again."""
+
+    @classmethod
+    def of(
+        cls, schema: Schema, groups: int, *, rng: np.random.Generator, stratified: bool = True
+    ) -> Drawing:
+        """A sample of so many groups."""
+        check_groups(groups)
+        batches = Batches.of(schema, groups, rng=rng, stratified=stratified)
+        return cls(batches=batches, seeds=fresh_seeds(rng))
+
+
+@dataclass(frozen=True, kw_only=True)
 class Records:
     """Draws records from a model.
 
@@ -138,15 +150,16 @@ class Records:
         stratified: bool = True,
     ) -> Iterator[Encoded]:
         """Exactly so many groups, with numbers and computed columns, as `sample` has them."""
+        drawing = Drawing.of(self.model.schema, groups, rng=rng, stratified=stratified)
+        drawn = (self.batch(drawing, at) for at in range(len(drawing.batches)))
+        return drawn if chunk is None else rechunked(drawn, chunk)
+
+    def batch(self, drawing: Drawing, at: int) -> Encoded:
+        """One of the batches of a sample; no other one has to be drawn for it."""
+        batches = drawing.batches
         if self.where is None or self.where.exact:
-            batches = sample(self._source, groups, rng=rng, stratified=stratified)
-            own = np.random.default_rng(rng.integers(2**63, size=4))
-            kept: Iterator[Encoded] = (self._keeping(batch, own) for batch in batches)
-        else:
-            check_groups(groups)
-            own = np.random.default_rng(rng.integers(2**63, size=4))
-            kept = self._searched(groups, self.where, rng=own, stratified=stratified)
-        return kept if chunk is None else rechunked(kept, chunk)
+            return self._keeping(self._source.batch(batches, at), batch_rng(drawing.seeds, at))
+        return Encoded.joined(list(self._searched(batches, at, self.where)))
 
     def draw_all(self, groups: int, *, rng: np.random.Generator) -> Encoded:
         """Exactly so many groups, all in one."""
@@ -159,15 +172,14 @@ class Records:
             return self.model
         return self.model.restricted(self.where.factors)
 
-    def _searched(
-        self, groups: int, where: Where, *, rng: np.random.Generator, stratified: bool
-    ) -> Iterator[Encoded]:
-        """Exactly so many groups that meet a condition; the others are drawn and left out."""
+    def _searched(self, batches: Batches, at: int, where: Where) -> Iterator[Encoded]:
+        """The groups of a batch, which meet a condition; the others are drawn and left out."""
+        groups, rng = batches.number(at), batches.rng(at)
         found = looked_at = 0
         size = groups
         while found < groups:
-            size = int(np.clip(size, FIRST_LOOK, batch_size(self.model.schema)))
-            for batch in sample(self._source, size, rng=rng, stratified=stratified):
+            size = int(np.clip(size, FIRST_LOOK, batches.size))
+            for batch in sample(self._source, size, rng=rng, stratified=batches.stratified):
                 complete = self._keeping(batch, rng)
                 wanted = np.flatnonzero(where.chosen(group_values(complete)))
                 looked_at += complete.groups
@@ -178,7 +190,7 @@ class Records:
                 if len(wanted):
                     yield complete.take(wanted)
             if self.progress is not None:
-                self.progress(found)
+                self.progress(batches.start(at) + found)
             left = (groups - found) * looked_at / max(found, 1)
             if looked_at >= LONG_LOOK and left + looked_at > LONGEST_LOOK * max(found > 0, 0.1):
                 raise KinfolkError(

@@ -7,6 +7,7 @@ attributes, up to order within a role; a group is a cast in a household of some 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,13 +16,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from kinfolk._typing import Bools, Codes, Floats, Ints
 from kinfolk.errors import KinfolkError
 from kinfolk.models.universe_kernel import LEVELS, contributions
-from kinfolk.queries.workload import Marginal, Query, ties
+from kinfolk.queries.questions import Conditions, Question
+from kinfolk.queries.workload import Query, ties
 from kinfolk.schema import Attribute, Schema
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 LARGEST = 3_000_000
 """Groups that are listed by default at most: 24 MB for one distribution over them."""
@@ -167,39 +167,35 @@ class Universe:
     def _known_cells(self) -> dict[tuple[int, ...], Ints]:
         return {}
 
-    def ties(self, marginal: Marginal) -> Ints:
-        """(ties, 2) the marginal's relation as the kernel reads it: a role, and a set of roles."""
-        if marginal.relation is None:
+    def ties(self, relation: str | None) -> Ints:
+        """(ties, 2) a relation as the kernel reads it: a role, and a set of roles."""
+        if relation is None:
             return np.zeros((0, 2), np.int64)
-        found = ties(self.schema, marginal.relation)
+        found = ties(self.schema, relation)
         return np.array([(who, sum(1 << role for role in whom)) for who, whom in found], np.int64)
 
-    def contribution(self, query: Query) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.bool_]]:
+    def contribution(self, asked: Query | Question) -> tuple[npt.NDArray[np.uint16], Bools]:
         """What a group adds to a query: (casts,) numbers, if its kind is among (kinds,) those.
 
         A group adds the cast's number where its kind of household matches, and nothing elsewhere.
         """
-        marginal, codes = query.marginal, list(query.codes)
         matching = np.ones(self.group_cells, np.bool_)
-        size = -1
-        for position in marginal.group:
-            code = codes.pop(0)
+        wanted = np.ones(len(self.composition_sizes), np.bool_)
+        for position, codes in asked.group.items():
             if position == len(self.schema.group_attributes):
-                size = self.schema.sizes[code]
+                wanted = _any_of(self.composition_sizes - self.schema.sizes.start, codes)
             else:
-                matching &= self.group_codes[:, position] == code
-        own = self._matching(marginal.individual, codes)
-        relative = self._matching(marginal.relative, codes[len(marginal.individual) :])
+                matching &= _any_of(self.group_codes[:, position], codes)
         added = contributions(
             self.members,
             self.composition,
             self.composition_sizes,
             self.roles,
-            LEVELS[marginal.level],
-            size,
-            own,
-            relative,
-            self.ties(marginal),
+            LEVELS[asked.level],
+            wanted,
+            self._matching(asked.individual),
+            self._matching(asked.relative),
+            self.ties(asked.relation),
         )
         return added, matching
 
@@ -209,18 +205,19 @@ class Universe:
         attributes = (attribute.size for attribute in self.schema.individual_attributes.values())
         return (len(self.schema.compositions[0]), *attributes)
 
-    def place(self, positions: Sequence[int], codes: Sequence[int]) -> tuple[int | slice, ...]:
+    def place(self, positions: Iterable[int], codes: Iterable[int]) -> tuple[int | slice, ...]:
         """Where the people with these codes are in the grid."""
         found: list[int | slice] = [slice(None)] * len(self.person_grid)
-        for position, code in zip(positions, codes, strict=False):
+        for position, code in zip(positions, codes, strict=True):
             # The role is the last of a member's attributes, and the first axis.
             found[(position + 1) % len(found)] = code
         return tuple(found)
 
-    def _matching(self, positions: Sequence[int], codes: Sequence[int]) -> npt.NDArray[np.bool_]:
-        """(person kinds,) who has these codes."""
+    def _matching(self, conditions: Conditions) -> Bools:
+        """(person kinds,) who is as the conditions say."""
         found = np.zeros(self.person_grid, np.bool_)
-        found[self.place(positions, codes)] = True
+        for codes in itertools.product(*conditions.values()):
+            found[self.place(conditions, codes)] = True
         return found.ravel()
 
     def __repr__(self) -> str:
@@ -229,6 +226,14 @@ class Universe:
             f"Universe({self.size:,} groups, {distinct:,} up to the order of members: "
             f"{self.casts:,} casts by {self.group_cells:,})"
         )
+
+
+def _any_of(values: Codes, codes: Iterable[int]) -> Bools:
+    """Which of the values are among the codes; much quicker than `np.isin` where these are few."""
+    found = np.zeros(len(values), np.bool_)
+    for code in codes:
+        found |= values == code
+    return found
 
 
 def _cells(attributes: Iterable[Attribute]) -> int:

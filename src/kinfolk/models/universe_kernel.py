@@ -3,17 +3,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
+from kinfolk._typing import Bools, Codes, Floats, Ints
 from kinfolk.compiled import compiled
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Codes = npt.NDArray[np.integer[Any]]
-Flags = npt.NDArray[np.bool_]
 
 GROUP, INDIVIDUAL, RELATION = 0, 1, 2
 LEVELS = {"group": GROUP, "individual": INDIVIDUAL, "relation": RELATION}
@@ -27,15 +21,15 @@ def contributions(
     sizes: Ints,
     roles: Codes,
     level: int,
-    only_size: int,
-    own: Flags,
-    relative: Flags,
+    wanted: Bools,
+    own: Bools,
+    relative: Bools,
     ties: Ints,
 ) -> npt.NDArray[np.uint16]:
     """What every cast adds to one query: (casts,) numbers.
 
     members, composition, roles: as in `Universe`; sizes: (compositions,) members of each.
-    only_size: the size the query asks for, or -1.
+    wanted: (compositions,) which have a size that the query asks for.
     own, relative: (person kinds,) who matches the query, and whose relative does.
     ties: (ties, 2) a role, and the set of its relatives' roles as bits.
     """
@@ -43,7 +37,7 @@ def contributions(
     for cast in range(len(members)):
         kind = composition[cast]
         size = sizes[kind]
-        if only_size not in (-1, size):
+        if not wanted[kind]:
             continue
         added = 0
         if level != RELATION:
@@ -141,11 +135,11 @@ def _add(total: Floats, row: Floats) -> None:
 def tilt(
     probabilities: Floats,
     added: Codes,
-    matching: Flags,
+    matching: Bools,
     size_index: Ints,
     factors: Floats,
     next_added: Codes,
-    next_matching: Flags,
+    next_matching: Bools,
     masses: Floats,
 ) -> None:
     """Multiply every group's probability, in place, by its factor; and weigh the next query.
@@ -183,47 +177,3 @@ def tilt(
         if elsewhere:
             masses[size, 0] += other
     masses[last, number] += total
-
-
-@compiled()
-def read(
-    tables: Floats,
-    table_starts: Ints,
-    table_cells: Ints,
-    sizes: int,
-    family: Ints,
-    cell: Ints,
-    only_size: Ints,
-    conditions: Ints,
-    condition_starts: Ints,
-    group_codes: Codes,
-    out: Floats,
-) -> None:
-    """Look the expectations of some queries up in their families' tables.
-
-    tables: the tables of all families end to end, each (sizes, cells, household kinds).
-    table_starts, table_cells: (families,) where a table begins, and how many cells it has.
-    sizes: how many sizes there are.
-    family, cell: (queries,) the table and the cell of each query.
-    only_size: (queries,) the size it asks for, counted from the smallest, or -1.
-    conditions, condition_starts: (conditions, 2) group attribute and code, end to end by query.
-    group_codes: (household kinds, group attributes).
-    out: (queries,) the result.
-    """
-    kinds = len(group_codes)
-    for query in range(len(out)):
-        total = 0.0
-        first, last = condition_starts[query], condition_starts[query + 1]
-        for size in range(sizes):
-            if only_size[query] not in (-1, size):
-                continue
-            row = size * table_cells[family[query]] + cell[query]
-            start = table_starts[family[query]] + row * kinds
-            for kind in range(kinds):
-                matches = True
-                for place in range(first, last):
-                    attribute, code = conditions[place]
-                    matches = matches and group_codes[kind, attribute] == code
-                if matches:
-                    total += tables[start + kind]
-        out[query] = total

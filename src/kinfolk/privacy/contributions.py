@@ -15,8 +15,8 @@ from functools import cache
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from kinfolk._typing import Ints
 from kinfolk.queries.workload import Marginal, Tie, ties
 from kinfolk.schema import Schema
 
@@ -97,7 +97,7 @@ def _most_seen(ties: tuple[KindTie, ...], numbers: tuple[int, ...]) -> tuple[Con
     }
     single = _seen(ties, tuple(min(number, 2) for number in numbers))
     # best[0] for the sum, best[1] for the squares, by how many of each kind are there to wear it.
-    best: npt.NDArray[np.int64] = np.zeros((2, *(number + 1 for number in numbers)), np.int64)
+    best: Ints = np.zeros((2, *(number + 1 for number in numbers)), np.int64)
     found = [Contribution(single=single, l1=0, l2_squared=0)]
     for _ in range(sum(numbers)):
         more = best.copy()

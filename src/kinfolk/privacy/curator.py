@@ -13,13 +13,15 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from kinfolk._typing import Floats, Ints
 from kinfolk.data.encode import encode
+from kinfolk.data.spark_session import runs_on_spark
 from kinfolk.data.storage_types import Types, column_types
 from kinfolk.data.tables import TableFile, TableLike, digest_tables, open_file
 from kinfolk.errors import KinfolkError
@@ -34,11 +36,9 @@ from kinfolk.privacy.sensitivity import workload_weights
 from kinfolk.privacy.view import GROUPS, PEOPLE, TOTALS, PublicView, Purchase, public_totals
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.naming import describe_marginal
+from kinfolk.queries.spark import SparkTables
 from kinfolk.queries.streaming import count_files
 from kinfolk.queries.workload import Workload
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 _LARGEST = 2**61
 """Scores stop here: int64 would wrap around, and a wrapped score has no sensitivity."""
@@ -124,22 +124,34 @@ class Curator:
         run: Mapping[str, Any] | None = None,
         resume: bool = True,
         bind: bool = True,
+        engine: str | None = None,
     ) -> Self:
         """Read, check and count the tables; the rows are forgotten before anything is sold.
 
-        Files are streamed in bounded memory, whatever their size and the order of their rows. To
-        `bind` a ledger to the data makes it refuse any other.
+        Files are streamed in bounded memory, whatever their size and the order of their rows.
+        Tables of Spark are counted on the cluster; only counts come here. To `bind` a ledger to the
+        data makes it refuse any other.
         """
         weights = workload_weights(workload, guarantee.unit) if size_weighted else None
-        opened = {name: open_file(table) for name, table in tables.items()}
-        if all(isinstance(table, TableFile) for table in opened.values()):
-            counter = count_files(workload, opened, weights=weights)
+        stored: Mapping[str, TableLike]
+        if runs_on_spark(tables, engine):
+            spark = SparkTables.of(workload.schema, tables)
+            counter, stored, told = (
+                spark.count(workload, weights=weights),
+                spark.types(),
+                spark.digest,
+            )
         else:
-            counter = Counter(workload, weights=weights)
-            counter.add(encode(workload.schema, opened, finely=workload.finely))
+            stored = {name: open_file(table) for name, table in tables.items()}
+            told = partial(digest_tables, stored)
+            if all(isinstance(table, TableFile) for table in stored.values()):
+                counter = count_files(workload, stored, weights=weights)
+            else:
+                counter = Counter(workload, weights=weights)
+                counter.add(encode(workload.schema, stored, finely=workload.finely))
 
         def digest(key: bytes) -> str:
-            return digest_tables(opened, hmac.new(key, digestmod=hashlib.sha256))
+            return told(hmac.new(key, digestmod=hashlib.sha256))
 
         return cls(
             counter,
@@ -149,7 +161,7 @@ class Curator:
             run=run,
             resume=resume,
             data=digest if bind else None,
-            types=column_types(workload.schema, opened),
+            types=column_types(workload.schema, stored),
         )
 
     @property

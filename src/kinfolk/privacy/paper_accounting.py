@@ -17,7 +17,7 @@ from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.sensitivity import Sensitivity
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
-from kinfolk.schema.words import singular
+from kinfolk.schema.names import singular
 
 
 def unprotected(schema: Schema, accounting: Accounting) -> tuple[str, ...]:

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from kinfolk._typing import Ints
 from kinfolk.privacy.contributions import Contribution, group_contribution, person_shares
 from kinfolk.privacy.unit import Neighbours, Unit
 from kinfolk.queries.workload import Marginal, Workload
@@ -48,7 +48,7 @@ def marginal_sensitivity(
     marginal: Marginal,
     neighbours: Neighbours,
     *,
-    weights: npt.NDArray[np.int64] | None = None,
+    weights: Ints | None = None,
 ) -> Sensitivity:
     """The sensitivity of one marginal; `weights` is what a group of each size adds, (sizes + 1,).
 
@@ -99,7 +99,7 @@ def paired_marginals(workload: Workload) -> list[tuple[int, int]]:
 
 
 def paired_sensitivities(
-    workload: Workload, neighbours: Neighbours, *, weights: npt.NDArray[np.int64] | None = None
+    workload: Workload, neighbours: Neighbours, *, weights: Ints | None = None
 ) -> dict[tuple[int, int], Sensitivity]:
     """The sensitivities of pairs that are released together, where that is less than their sum.
 
@@ -152,9 +152,7 @@ def _piled(size: int, filled: int) -> int:
     return (size - filled + 1) ** 2 + filled - 1
 
 
-def size_weights(
-    schema: Schema, marginal: Marginal, unit: Unit, *, paired: bool = False
-) -> npt.NDArray[np.int64]:
+def size_weights(schema: Schema, marginal: Marginal, unit: Unit, *, paired: bool = False) -> Ints:
     """What a group of each size adds, so that no size dominates: (sizes + 1,) integers.
 
     What a group adds is divided by how far a unit can move it in a group of its size, in units of
@@ -280,7 +278,7 @@ def _scale(part: Sensitivity, weight: int) -> Sensitivity:
 
 
 def workload_sensitivities(
-    workload: Workload, neighbours: Neighbours, *, weights: npt.NDArray[np.int64] | None = None
+    workload: Workload, neighbours: Neighbours, *, weights: Ints | None = None
 ) -> list[Sensitivity]:
     """The sensitivity of every marginal; `weights` is (marginals, sizes + 1)."""
     known: dict[object, Sensitivity] = {}
@@ -294,7 +292,7 @@ def workload_sensitivities(
     return found
 
 
-def workload_weights(workload: Workload, unit: Unit) -> npt.NDArray[np.int64]:
+def workload_weights(workload: Workload, unit: Unit) -> Ints:
     """The size weights of every marginal: (marginals, sizes + 1) integers, 2520 for one.
 
     Sizes weigh differently where more is moved in a large group: where whole groups move, and in
@@ -302,8 +300,8 @@ def workload_weights(workload: Workload, unit: Unit) -> npt.NDArray[np.int64]:
     """
     schema = workload.schema
     paired = {at for pair in paired_marginals(workload) for at in pair}
-    known: dict[object, npt.NDArray[np.int64]] = {}
-    rows: list[npt.NDArray[np.int64]] = []
+    known: dict[object, Ints] = {}
+    rows: list[Ints] = []
     for at, marginal in enumerate(workload.marginals):
         joint = at in paired and moves_whole_groups(schema, marginal, unit)
         kind = (_kind(schema, marginal), joint)

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from kinfolk.errors import KinfolkError
 from kinfolk.schema import Schema
-from kinfolk.schema.words import singular
+from kinfolk.schema.names import singular
 
 
 class Unit(StrEnum):

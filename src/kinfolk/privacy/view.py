@@ -14,8 +14,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from kinfolk._typing import Ints
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.guarantee import Guarantee
@@ -33,8 +33,6 @@ from kinfolk.privacy.unit import Neighbours, Unit, check_rules_fit_unit, dropped
 from kinfolk.queries.naming import describe_marginal, marginal_from
 from kinfolk.queries.workload import Marginal, Workload
 from kinfolk.schema import Schema
-
-Ints = npt.NDArray[np.int64]
 
 GROUPS = "groups"
 PEOPLE = "people"
@@ -66,7 +64,7 @@ class Sensitivities:
         neighbours: Neighbours,
         accounting: Accounting,
         *,
-        weights: npt.NDArray[np.int64] | None = None,
+        weights: Ints | None = None,
     ) -> None:
         """`weights` is what a group of each size adds, (marginals, sizes + 1)."""
         charged = charged_workload(workload, accounting)

@@ -26,8 +26,7 @@ from kinfolk.queries.kernel import (
 )
 from kinfolk.queries.workload import Marginal, Workload, ties
 from kinfolk.schema import Level, Schema
-from kinfolk.schema.coarse import coarse_codes, is_coarser
-from kinfolk.schema.fine import FineAttributes
+from kinfolk.schema.bins import FineAttributes, coarse_codes, is_coarser
 
 _LEVELS = {Level.GROUP: GROUP, Level.INDIVIDUAL: INDIVIDUAL, Level.RELATION: RELATION}
 Cells = npt.NDArray[np.uint16]
@@ -58,6 +57,8 @@ class Counter:
         self.people = 0
         self.cleaning = Cleaning()
         """What was left out of the tables that have been counted so far."""
+        self.against: Ints = np.zeros(len(workload.schema.rules), np.int64)
+        """(rules,) how many groups broke each rule and were left out."""
         self._fine = FineAttributes.of(workload.schema) if workload.finely else None
         self._coarse = _coarse_tables(workload.schema) if workload.coarsely else ({}, {})
         self._families = _families(workload, self.weights)
@@ -80,6 +81,8 @@ class Counter:
         self.groups += data.groups
         self.people += data.people
         self.cleaning += data.cleaning
+        if data.against:
+            self.against += data.against
 
     def _cells(self, data: Encoded) -> tuple[list[Cells], list[Cells]]:
         """Rows of codes that come after the others: cells, in the order of `_places`."""

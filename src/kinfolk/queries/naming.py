@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kinfolk.queries.workload import Marginal, coarse_marginal, number_marginal, order_of
+from kinfolk.queries.added_marginals import coarse_marginal, number_marginal
+from kinfolk.queries.workload import Marginal, order_of
 from kinfolk.schema import Level, Schema
 from kinfolk.schema.names import AttributeNames
 

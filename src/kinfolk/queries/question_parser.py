@@ -33,7 +33,7 @@ from kinfolk.queries.questions import Codes, Question
 from kinfolk.schema import Level, Schema
 from kinfolk.schema.attributes import shown
 from kinfolk.schema.findings import closest
-from kinfolk.schema.words import singular
+from kinfolk.schema.names import singular
 
 MOST = 1000
 """Questions that one line may stand for."""

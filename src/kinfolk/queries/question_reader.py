@@ -15,11 +15,12 @@ from typing import NoReturn
 
 import numpy as np
 
-from kinfolk.errors import KinfolkError
+from kinfolk.errors import KinfolkError, did_you_mean
 from kinfolk.queries.questions import Codes, asked_attributes
 from kinfolk.schema import Attribute, Level, Numeric, Schema
 from kinfolk.schema.attributes import shown
 from kinfolk.schema.cells import Cells, cells_of
+from kinfolk.schema.condition_text import condition_text
 from kinfolk.schema.conditions import (
     Both,
     Condition,
@@ -32,13 +33,10 @@ from kinfolk.schema.conditions import (
     refs,
     whose,
 )
-from kinfolk.schema.findings import did_you_mean
 from kinfolk.schema.language import Reader as ConditionReader
-from kinfolk.schema.names import AttributeNames
+from kinfolk.schema.names import AttributeNames, singular
 from kinfolk.schema.spelling import Meaning, listed_words
-from kinfolk.schema.universe import condition_text
 from kinfolk.schema.where import MOST_CELLS
-from kinfolk.schema.words import singular
 
 Place = tuple[bool, int]
 """Whether something is said of the relative, and the position of the attribute."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from kinfolk.queries.workload import Query
 from kinfolk.schema import Attribute, Categorical, Level, Numeric, Schema
-from kinfolk.schema.words import singular
+from kinfolk.schema.names import singular
 
 Codes = tuple[int, ...]
 """Categories of one attribute, in increasing order."""
@@ -94,19 +94,13 @@ def describe(schema: Schema, query: Query) -> str:
     Share of households with cars = no vehicle that contain at least one person who is female and \
 aged 35 to 44
     """
-    marginal, codes = query.marginal, iter(query.codes)
-    # In the order of the codes: a group's, a person's own, a relative's.
-    group, individual, relative = (
-        {position: (next(codes),) for position in part}
-        for part in (marginal.group, marginal.individual, marginal.relative)
-    )
     question = Question(
         schema=schema,
-        level=marginal.level,
-        relation=marginal.relation,
-        group=group,
-        individual=individual,
-        relative=relative,
+        level=query.level,
+        relation=query.relation,
+        group=query.group,
+        individual=query.individual,
+        relative=query.relative,
     )
     return str(question)
 

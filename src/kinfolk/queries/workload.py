@@ -11,15 +11,12 @@ import itertools
 import math
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
-from kinfolk.errors import KinfolkError
+from kinfolk.errors import KinfolkError, did_you_mean
 from kinfolk.notebook import show
-from kinfolk.schema import Level, Numeric, Schema
-from kinfolk.schema.coarse import coarse_size, is_coarser
-from kinfolk.schema.findings import did_you_mean
-from kinfolk.schema.fine import FineAttributes, finer
+from kinfolk.schema import Level, Schema
 from kinfolk.schema.names import AttributeNames
 
 FAMILIES = {Level.GROUP: "Q_G", Level.INDIVIDUAL: "Q_I", Level.RELATION: "Q_R"}
@@ -57,7 +54,7 @@ class Marginal:
     fine: bool = False
     """Whether that number is counted cell by cell, not bin by bin."""
     coarse: bool = False
-    """Whether numbers are counted with neighbouring bins put together (`schema.coarse`)."""
+    """Whether numbers are counted with neighbouring bins put together (`schema.bins`)."""
 
     @cached_property
     def cells(self) -> int:
@@ -83,11 +80,46 @@ class Marginal:
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
-    """One query: a marginal and a cell of it."""
+    """One query: a marginal and a cell of it.
+
+    >>> from kinfolk import load_schema
+    >>> query = Workload.of(load_schema("acs-red")).query(1)
+    >>> query.codes, query.group, query.individual
+    ((0, 0, 1), {0: (0,), 1: (0,), 2: (1,)}, {})
+    """
 
     marginal: Marginal
     codes: tuple[int, ...]
     """The category of each of the marginal's attributes."""
+
+    @property
+    def level(self) -> Level:
+        """What is counted."""
+        return self.marginal.level
+
+    @property
+    def relation(self) -> str | None:
+        """The relation's name, at the relation level."""
+        return self.marginal.relation
+
+    @property
+    def group(self) -> dict[int, tuple[int]]:
+        """What the group must be, by position; the last position is its size."""
+        return self._asked(self.marginal.group, 0)
+
+    @property
+    def individual(self) -> dict[int, tuple[int]]:
+        """What one person must be."""
+        return self._asked(self.marginal.individual, len(self.marginal.group))
+
+    @property
+    def relative(self) -> dict[int, tuple[int]]:
+        """What a relative of that person must be."""
+        return self._asked(self.marginal.relative, -len(self.marginal.relative))
+
+    def _asked(self, positions: tuple[int, ...], start: int) -> dict[int, tuple[int]]:
+        codes = self.codes[start:] if positions else ()
+        return {position: (code,) for position, code in zip(positions, codes, strict=False)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,12 +223,7 @@ class Workload:
         return bisect_right(self.offsets, index) - 1
 
     def query(self, index: int) -> Query:
-        """Query number `index`.
-
-        >>> from kinfolk import load_schema
-        >>> Workload.of(load_schema("acs-red")).query(1).codes
-        (0, 0, 1)
-        """
+        """Query number `index`."""
         position = self.marginal_of(index)
         marginal, rest = self.marginals[position], index - self.offsets[position]
         codes: list[int] = []
@@ -318,151 +345,6 @@ def _marginal(
 def order_of(marginal: Marginal) -> int:
     """How many attributes a marginal is about."""
     return len(marginal.shape)
-
-
-def parts_of(marginal: Marginal) -> Iterator[Marginal]:
-    """All marginals over some of its attributes; a relation needs one of the relative's."""
-    group, own = len(marginal.group), len(marginal.group) + len(marginal.individual)
-    named = (*marginal.group, *marginal.individual, *marginal.relative)
-    for number in range(1, order_of(marginal)):
-        for kept in itertools.combinations(range(len(named)), number):
-            relative = tuple(named[at] for at in kept if at >= own)
-            if marginal.relation is not None and not relative:
-                continue
-            yield replace(
-                marginal,
-                group=tuple(named[at] for at in kept if at < group),
-                individual=tuple(named[at] for at in kept if group <= at < own),
-                relative=relative,
-                shape=tuple(marginal.shape[at] for at in kept),
-            )
-
-
-def with_lower_orders(workload: Workload) -> Workload:
-    """The workload, followed by every marginal that follows from one of its own by adding up.
-
-    >>> from kinfolk import load_schema
-    >>> asked = Workload.of(load_schema("acs-red"), k=2, attributes=["FARM", "SEX", "AGE"])
-    >>> [order_of(marginal) for marginal in with_lower_orders(asked).marginals]
-    [2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1]
-    """
-    lower = {part: None for marginal in workload.marginals for part in parts_of(marginal)}
-    for marginal in workload.marginals:
-        lower.pop(marginal, None)
-    ordered = sorted(lower, key=order_of, reverse=True)
-    return replace(workload, marginals=(*workload.marginals, *ordered))
-
-
-def with_sizes(workload: Workload) -> Workload:
-    """The workload, followed by the marginal of the groups' sizes if none of its own has them.
-
-    >>> from kinfolk import load_schema
-    >>> asked = Workload.of(load_schema("acs-red"), k=1, attributes=["SEX"])
-    >>> with_sizes(asked).marginals[-1].shape
-    (3,)
-    """
-    schema = workload.schema
-    size = len(schema.group_attributes)
-    if len(schema.sizes) == 1 or any(size in marginal.group for marginal in workload.marginals):
-        return workload
-    marginal = Marginal(
-        level=Level.GROUP,
-        relation=None,
-        group=(size,),
-        individual=(),
-        relative=(),
-        shape=(len(schema.sizes),),
-    )
-    return replace(workload, marginals=(*workload.marginals, marginal))
-
-
-def with_numbers(workload: Workload) -> Workload:
-    """The workload, followed by every number of the schema whose bins do not say it all.
-
-    Of a group's numbers groups are counted, of an individual's individuals: first all of them by
-    bins, then all of them by cells.
-
-    >>> from kinfolk import load_schema
-    >>> asked = Workload.of(load_schema("acs"), k=1, attributes=["SEX"])
-    >>> [one.shape for one in with_numbers(asked).marginals if one.alone]
-    [(10,), (100,)]
-    """
-    fine = FineAttributes.of(workload.schema)
-    names = [(Level.GROUP, name) for name in fine.group]
-    names += [(Level.INDIVIDUAL, name) for name in fine.individual]
-    found = [
-        number_marginal(workload.schema, *one, fine=how) for how in (False, True) for one in names
-    ]
-    return replace(workload, marginals=(*workload.marginals, *found))
-
-
-def with_coarse(workload: Workload) -> Workload:
-    """The workload, followed by what says how numbers go together, counted coarsely.
-
-    The same number of two relatives, and a number of the group with one of its members: where the
-    bins are many, their pairs are too many for the noise, and large cells show the same.
-
-    >>> from kinfolk import load_schema
-    >>> asked = Workload.of(load_schema("acs-rel"), k=2)
-    >>> found = with_coarse(asked).marginals[len(asked.marginals):]
-    >>> [(one.relation, one.shape) for one in found]
-    [('married_to', (6, 6)), ('has_child', (6, 6)), ('has_parent', (6, 6))]
-    """
-    schema = workload.schema
-    weight = schema.group and schema.group.weight
-    own = [
-        isinstance(one, Numeric) and not one.derived and name != weight
-        for name, one in schema.group_attributes.items()
-    ]
-    members = [isinstance(one, Numeric) for one in schema.individual_attributes.values()]
-    found: list[Marginal] = []
-    for marginal in workload.marginals:
-        if marginal.alone or order_of(marginal) != 2:
-            continue
-        alike = bool(marginal.individual) and marginal.individual == marginal.relative
-        amounts = (
-            bool(marginal.group and marginal.individual)
-            and [*own, False][marginal.group[0]]
-            and [*members, False][marginal.individual[0]]
-        )
-        if (alike or amounts) and (coarse := coarse_marginal(schema, marginal)) is not None:
-            found.append(coarse)
-    return replace(workload, marginals=(*workload.marginals, *found))
-
-
-def coarse_marginal(schema: Schema, marginal: Marginal) -> Marginal | None:
-    """The same marginal counted coarsely, where that makes a difference."""
-    own = [*schema.group_attributes.values(), None]
-    members = [*schema.individual_attributes.values(), None]
-    named = [own[at] for at in marginal.group]
-    named += [members[at] for at in (*marginal.individual, *marginal.relative)]
-    if not any(one is not None and is_coarser(one) for one in named):
-        return None
-    shape = tuple(
-        size if one is None else coarse_size(one)
-        for one, size in zip(named, marginal.shape, strict=True)
-    )
-    return replace(marginal, shape=shape, coarse=True)
-
-
-def number_marginal(schema: Schema, level: Level, name: str, *, fine: bool) -> Marginal:
-    """The marginal of one number, by bins or cells; ValueError if its bins say it all."""
-    attributes = schema.group_attributes if level is Level.GROUP else schema.individual_attributes
-    computed = level is Level.GROUP and name in schema.formulas
-    cells = None if computed else finer(attributes[name])
-    if cells is None:
-        raise ValueError(f"{name} is no number that is counted on its own")
-    position = (list(attributes).index(name),)
-    return Marginal(
-        level=level,
-        relation=None,
-        group=position if level is Level.GROUP else (),
-        individual=position if level is Level.INDIVIDUAL else (),
-        relative=(),
-        shape=(cells.size if fine else attributes[name].size,),
-        alone=True,
-        fine=fine,
-    )
 
 
 Tie = tuple[int, frozenset[int]]

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from kinfolk._typing import Floats
 from kinfolk.errors import KinfolkError
-from kinfolk.models.base import Asked, Floats
+from kinfolk.models.base import Asked
 from kinfolk.notebook import show
 from kinfolk.queries.figures import Figure, Kind, named_attributes, weighted
 from kinfolk.queries.question_parser import parse

@@ -17,10 +17,10 @@ from kinfolk.data.labels import Labels, schema_labels
 from kinfolk.privacy.certificate import NOT_PRIVATE, certificate_rows
 from kinfolk.schema import Attribute, Categorical, Schema
 from kinfolk.schema.attributes import MISSING_LABEL
+from kinfolk.schema.condition_text import universe
 from kinfolk.schema.conditions import refs
+from kinfolk.schema.names import singular
 from kinfolk.schema.spelling import spelling
-from kinfolk.schema.universe import universe
-from kinfolk.schema.words import singular
 from kinfolk.template import Templates, content_policy
 
 PAGE, DDI = "codebook.html", "codebook.xml"

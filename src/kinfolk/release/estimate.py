@@ -65,6 +65,8 @@ class Family:
 
     name: str
     marginals: int
+    bought: int
+    """How many of the marginals are measured, or may be; the rest would be mostly noise."""
     queries: int
     noise: tuple[float, float] | None
     """The standard deviation of a measured query in counts: of the least and of the most sensitive.
@@ -202,6 +204,7 @@ def _families(
             Family(
                 name=FAMILIES[level] + (f" {relation}" if relation else ""),
                 marginals=len(own),
+                bought=len(noises),
                 queries=sum(asked.marginals[at].cells for at in own),
                 noise=(min(noises), max(noises)) if noises else None,
                 total=groups if level == "group" else people,

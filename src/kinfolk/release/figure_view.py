@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from kinfolk._typing import Floats
 from kinfolk.data.number_law import NumberLaw
-from kinfolk.models.base import Floats
 from kinfolk.queries.figures import Figure, Kind
 
 

@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from kinfolk._typing import Floats
 from kinfolk.data.number_law import NumberLaw
 from kinfolk.data.shapes import SHARES, Shapes
 from kinfolk.methods.refits import Replicate
-from kinfolk.models.base import Floats, Table
+from kinfolk.models.base import Table
 from kinfolk.queries.figures import Figure, Kind, weight_position
 from kinfolk.queries.questions import Codes, Question, asked_attributes
 from kinfolk.release.figure_view import FigureView, SeenNumber

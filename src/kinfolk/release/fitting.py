@@ -37,7 +37,7 @@ from kinfolk.release.public import Public, read_public
 from kinfolk.release.release import PROBABILITIES, Release, checked_seed
 from kinfolk.release.verify import verify_plan
 from kinfolk.schema import Schema
-from kinfolk.schema.words import singular
+from kinfolk.schema.names import singular
 
 SEED = "modelling_seed"
 """Under this name a run's terms keep the seed of what comes after the noise: it is public."""
@@ -83,6 +83,7 @@ def fit(
     passing: bool = False,
     beside: Path | None = None,
     public: Public | None = None,
+    engine: str | None = None,
     progress: Progress = silent,
 ) -> Fitted:
     """Fit a model to tables, or go on with a run whose ledger is there.
@@ -95,8 +96,8 @@ def fit(
     `passing` is for a ledger that nobody will look at again: it is not bound to the data. `beside`
     is where a certificate of the same release may stand; one that the ledger contradicts is
     refused. `public` are tables in which nobody is to be protected, as prior knowledge; a resumed
-    run must have the same. Ctrl-C stops between two steps; the certificate says what the ledger has
-    on disk.
+    run must have the same. `engine` says where the tables are counted: see `Synthesizer.fit`.
+    Ctrl-C stops between two steps; the certificate says what the ledger has on disk.
     """
     # What can be refused is refused before the data is read, which may take long.
     if not ledger.parent.is_dir():
@@ -129,6 +130,7 @@ def fit(
         run=identity,
         resume=resume,
         bind=not passing,
+        engine=engine,
     )
     progress("counting", 1, 1)
     counted = time.perf_counter()

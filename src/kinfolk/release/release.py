@@ -15,13 +15,13 @@ from kinfolk._io import local_path, write_whole
 from kinfolk.data.decode import decode
 from kinfolk.data.frames import to_frame
 from kinfolk.data.shapes import SHARES, Shapes
+from kinfolk.data.spark_session import runs_on_spark
 from kinfolk.data.storage_types import Types, may_be_blank
 from kinfolk.errors import KinfolkError
 from kinfolk.models.base import Model, check_groups
 from kinfolk.models.records import Records
 from kinfolk.notebook import show
 from kinfolk.privacy.certificate import NOT_PRIVATE, certificate_rows
-from kinfolk.release.archive import file_digest
 from kinfolk.release.codebook import Codebook
 from kinfolk.release.sample_files import Written, write_sample
 from kinfolk.schema import Schema
@@ -57,15 +57,21 @@ class Drawable:
 
         With `where`, such as "region = ES51", only groups that meet a condition: exactly so many,
         as the model says that such groups are. The tables are of the kind that the model was fitted
-        to, or what `frames` says: 'pandas', 'polars' or 'pyarrow'. A seed makes the draw
-        repeatable, and costs no privacy; a synthesizer with a seed draws the same every time.
+        to, or what `frames` says: 'pandas', 'polars', 'pyarrow' or 'spark'; the cluster draws those
+        of Spark. A seed makes the draw repeatable, and costs no privacy; a synthesizer with a seed
+        draws the same every time.
         """
         own, chosen = self._drawn_from(seed)
+        kind = frames or own.frames
+        if kind == "spark":
+            from kinfolk.release.spark_sample import sample_spark
+
+            return {**sample_spark(own, own._number(groups), where=where, seed=chosen)}
         rng = np.random.default_rng(chosen)
         condition = None if where is None else Where.parse(where, own.schema)
         records = Records(model=own.model, shapes=own.shapes, types=own.types, where=condition)
         tables = decode(records.draw_all(own._number(groups), rng=rng), rng=rng)
-        kind, blank = frames or own.frames, may_be_blank(own.schema)
+        blank = may_be_blank(own.schema)
         return {name: to_frame(one, kind, nullable=blank[name]) for name, one in tables.items()}
 
     def replicates(
@@ -151,28 +157,44 @@ class Release(Drawable):
         where: str | None = None,
         seed: int | None = None,
         format: str = "csv",  # noqa: A002  (the name users know from the command line)
+        engine: str | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> Written:
         """Draw groups into `<table>.csv` or another format, with certificate and codebook.
+
+        With `engine="spark"` they are drawn on its cluster, into folders `<table>.parquet`; all
+        machines must see the directory under the same name.
 
         Memory does not grow with `groups`, except for the formats dta and sav. `progress` is called
         with the groups written so far, or found so far where they have to be looked for (see
         `sample` for `where`). The certificate says the condition.
         """
         condition = None if where is None else Where.parse(where, self.schema)
-        written = write_sample(
-            self.model,
-            self._number(groups),
-            directory,
-            rng=np.random.default_rng(checked_seed(seed)),
-            format=format,
-            progress=progress,
-            types=self.types,
-            shapes=self.shapes,
-            where=condition,
-        )
-        tables = {path.name: file_digest(path) for path in written.paths.values()}
-        released = {**self.certificate["release"], "tables": tables}
+        number, checked = self._number(groups), checked_seed(seed)
+        if runs_on_spark(None, engine):
+            from kinfolk.release.spark_sample import write_spark_sample
+
+            if format != "parquet":
+                raise KinfolkError(
+                    f"format is {format!r}, and Spark writes Parquet. Choose the format parquet, "
+                    "or leave the engine out."
+                )
+            written = write_spark_sample(
+                self, number, directory, where=where, seed=checked, progress=progress
+            )
+        else:
+            written = write_sample(
+                self.model,
+                number,
+                directory,
+                rng=np.random.default_rng(checked),
+                format=format,
+                progress=progress,
+                types=self.types,
+                shapes=self.shapes,
+                where=condition,
+            )
+        released = {**self.certificate["release"], "tables": dict(written.digests)}
         if self.schema.never:
             released["acceptance"] = written.acceptance.describe()
         if condition is not None:

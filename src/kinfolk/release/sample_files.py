@@ -23,6 +23,7 @@ from kinfolk.data.storage_types import Types
 from kinfolk.errors import KinfolkError
 from kinfolk.models.base import Model, check_groups
 from kinfolk.models.records import Acceptance, Records, Search
+from kinfolk.release.archive import file_digest
 from kinfolk.schema import Schema
 from kinfolk.schema.where import Where
 
@@ -40,6 +41,8 @@ class Written:
     """How often groups kept the rules when they were first drawn."""
     search: Search = field(default_factory=Search)
     """How many groups were looked at, where only some were wanted."""
+    digests: Mapping[str, str] = field(default_factory=dict)
+    """The SHA-256 of every file, by its name below the directory."""
 
 
 def write_sample(
@@ -77,7 +80,7 @@ def write_sample(
         raise KinfolkError(f"format {format!r} is unknown. Use one of {', '.join(FORMATS)}.")
     schema, target = model.schema, local_path(directory)
     check_writable(schema, format)
-    kept = _lasting(schema, types or {}, groups)
+    kept = lasting_types(schema, types or {}, groups)
     searching = where is not None and not where.exact
     records = Records(
         model=model,
@@ -106,7 +109,13 @@ def write_sample(
             "Choose a directory you can write to, with room for the data."
         ) from error
     paths = {name: target / f"{name}.{format}" for name in schema.table_names}
-    return Written(paths=paths, rows=rows, acceptance=records.acceptance, search=records.search)
+    return Written(
+        paths=paths,
+        rows=rows,
+        acceptance=records.acceptance,
+        search=records.search,
+        digests={path.name: file_digest(path) for path in paths.values()},
+    )
 
 
 class _Writer:
@@ -145,7 +154,7 @@ def _files(directory: Path, schema: Schema, format_: str) -> Iterator[dict[str, 
         yield {name: _Writer(file, format_, schema, name, writers) for name, file in opened.items()}
 
 
-def _lasting(schema: Schema, types: Types, groups: int) -> dict[str, dict[str, Any]]:
+def lasting_types(schema: Schema, types: Types, groups: int) -> dict[str, dict[str, Any]]:
     """The types without those of keys that could not hold the last one.
 
     Otherwise the key's type would change where the numbers outgrow it, in the middle of a file.

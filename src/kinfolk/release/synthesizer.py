@@ -18,7 +18,7 @@ from kinfolk.release.fitting import fit, promised
 from kinfolk.release.public import Public
 from kinfolk.release.release import Drawable, Release, checked_seed
 from kinfolk.schema import Schema
-from kinfolk.schema.words import singular
+from kinfolk.schema.names import singular
 
 if TYPE_CHECKING:
     from kinfolk.release.estimate import RunEstimate
@@ -95,9 +95,13 @@ class Synthesizer(Drawable):
         *,
         public: Public | None = None,
         resume: bool = False,
+        engine: str | None = None,
         progress: Progress | None = None,
     ) -> Self:
-        """Fit to tables by name: data frames of pandas, polars or pyarrow, or paths.
+        """Fit to tables by name: data frames of pandas, polars, pyarrow or Spark, or paths.
+
+        Those of Spark are checked and counted on the cluster, and with `engine="spark"`, paths that
+        Spark can read: Parquet or CSV. Only counts come to the driver.
 
         `public` are tables of the same schema in which nobody is to be protected, such as an
         earlier public file, or a folder of them: the method `marginals` begins with what they say,
@@ -110,8 +114,8 @@ class Synthesizer(Drawable):
         if not isinstance(tables, Mapping):
             raise KinfolkError(
                 f"fit got {type(tables).__name__}. It takes a dict with the tables "
-                f"{', '.join(self.schema.table_names)}: data frames of pandas, polars or pyarrow, "
-                "or paths."
+                f"{', '.join(self.schema.table_names)}: data frames of pandas, polars, pyarrow or "
+                "Spark, or paths."
             )
         with ExitStack() as ends:
             ledger = self.ledger
@@ -127,6 +131,7 @@ class Synthesizer(Drawable):
                 resume=resume and self.ledger is not None,
                 passing=self.ledger is None,
                 public=public,
+                engine=engine,
                 progress=progress or silent,
             )
         self._release = fitted.release

@@ -14,7 +14,7 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import TypeAlias
 
-from kinfolk.schema.findings import Findings
+from kinfolk.errors import Findings
 
 Value: TypeAlias = bool | int | float | str
 """A category as it stands in the data. One attribute's values are all of one kind."""

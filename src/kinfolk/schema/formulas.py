@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Literal, NoReturn, TypeAlias
 
 import numpy as np
 
-from kinfolk.errors import Problem, SchemaError
+from kinfolk.errors import Problem, SchemaError, did_you_mean
 from kinfolk.schema.attributes import Attribute, Categorical, Numeric, Value, shown
 from kinfolk.schema.cells import Cells, cells_of
 from kinfolk.schema.condition_evaluator import (
@@ -44,7 +44,6 @@ from kinfolk.schema.conditions import (
     refs,
     whose,
 )
-from kinfolk.schema.findings import did_you_mean
 from kinfolk.schema.language import Reader
 
 if TYPE_CHECKING:

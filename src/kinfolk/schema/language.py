@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, NoReturn
 
+from kinfolk.errors import did_you_mean
 from kinfolk.schema.attributes import Attribute, Categorical, Numeric, shown
 from kinfolk.schema.conditions import (
     Both,
@@ -49,7 +50,7 @@ from kinfolk.schema.conditions import (
     whose,
 )
 from kinfolk.schema.cursor import Cursor
-from kinfolk.schema.findings import did_you_mean
+from kinfolk.schema.names import singular
 from kinfolk.schema.spelling import (
     BLANK,
     QUOTED,
@@ -60,7 +61,6 @@ from kinfolk.schema.spelling import (
     known_values,
     spelling,
 )
-from kinfolk.schema.words import singular
 
 if TYPE_CHECKING:
     from kinfolk.schema.schema import Schema

@@ -1,13 +1,13 @@
-"""How attributes are called where a list names them: in a workload, or on the command line."""
+"""How things are called: attributes where a list names them, a row of a table, and files."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kinfolk.errors import KinfolkError
-from kinfolk.schema.findings import did_you_mean
+from kinfolk.errors import KinfolkError, did_you_mean
 
 if TYPE_CHECKING:
     from kinfolk.schema.schema import Schema
@@ -96,3 +96,56 @@ class AttributeNames:
         """
         names = {found[0]: name for name, found in self.places().items() if len(found) == 1}
         return dict(sorted(names.items()))
+
+
+_IRREGULAR = {"people": "person", "children": "child", "men": "man", "women": "woman"}
+
+
+def singular(table: str) -> str:
+    """One row of a table, in words.
+
+    >>> [singular(name) for name in ("households", "Families", "people", "boxes", "class")]
+    ['household', 'family', 'person', 'box', 'class']
+    """
+    word = table.strip().lower()
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("sses", "shes", "ches", "xes", "zes")):
+        return word[:-2]
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    return word
+
+
+LONGEST = 200
+"""Bytes of a name; file systems allow 255, and a suffix and a temporary name have to fit."""
+
+_FOLDER = re.compile(r"[/\\]|^\.{1,2}$")
+_FORBIDDEN = re.compile(r"[:\x00-\x1f\x7f\ud800-\udfff]")
+_RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
+
+
+def unfit(name: str) -> tuple[str, str] | None:
+    """Why something cannot be the name of a file, and what to do; None for a good name.
+
+    >>> unfit("households")
+    >>> unfit("C:x")
+    ("'C:x' cannot be the name of a file: it contains ':'.", 'Leave that out.')
+    >>> unfit("Con")
+    ("'Con' cannot be the name of a file: Windows keeps it for a device.", 'Choose another.')
+    """
+    shown = ascii(name) if _FORBIDDEN.search(name) else repr(name)
+    if _FOLDER.search(name):
+        return f"{shown} cannot be the name of a file.", "Write a name without a folder."
+    if bad := _FORBIDDEN.search(name):
+        what = f"{shown} cannot be the name of a file: it contains {bad[0]!a}."
+        return what, "Leave that out."
+    if _RESERVED.fullmatch(name.strip()):
+        what = f"{shown} cannot be the name of a file: Windows keeps it for a device."
+        return what, "Choose another."
+    if (length := len(name.encode())) > LONGEST:
+        what = f"a name of {length} bytes ({name[:20]!r}, ...) is too long for a file."
+        return what, f"Use at most {LONGEST}."
+    return None

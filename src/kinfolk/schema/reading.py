@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from kinfolk._io import local_path
-from kinfolk.errors import KinfolkError, SchemaError
+from kinfolk.errors import Findings, KinfolkError, SchemaError, closest, did_you_mean, join
 from kinfolk.schema.attributes import Attribute, Categorical, Numeric, shown, text_of
-from kinfolk.schema.findings import Findings, closest, did_you_mean, join
 from kinfolk.schema.formulas import Formula
 from kinfolk.schema.roles import OTHER_ROLE, RESERVED, Role, Roles
 from kinfolk.schema.schema import (
@@ -314,7 +313,7 @@ class _Reader:
         group: GroupTable | None,
         individual: IndividualTable,
     ) -> WorkloadSpec:
-        known = ("k", "levels", "relation_counts", "attributes", "sets", "weights")
+        known = ("k", "levels", "relation_counts", "attributes", "sets", "weights", "priorities")
         node = self.mapping(top, "workload", "") if top.get("workload") is not None else {}
         self.keys(node or {}, known, "workload")
         options: dict[str, Any] = {key: node[key] for key in known if key in node} if node else {}
@@ -323,7 +322,7 @@ class _Reader:
         sizes = [len(table.attributes) for table in (group, individual) if table is not None]
         options.setdefault("k", max(1, min(3, sum(sizes) + (not flat))))
         spec = self.build(lambda: WorkloadSpec(**options), "workload") or WorkloadSpec(k=1)
-        return replace(spec, k=1, attributes=(), sets=()) if self.uncounted else spec
+        return replace(spec, k=1, attributes=(), sets=(), priorities=()) if self.uncounted else spec
 
     def build(self, make: Callable[[], T], path: str) -> T | None:
         """Call a constructor; what it objects to is noted under the path."""

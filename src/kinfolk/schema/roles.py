@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from kinfolk.errors import Findings
 from kinfolk.schema.attributes import Value, check_values, kind_of, shown
-from kinfolk.schema.findings import Findings
 
 OTHER_ROLE = "other"
 """The role that people with an unlisted value get under `others: keep`."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from kinfolk.errors import SchemaError
+from kinfolk.errors import Findings, SchemaError
 from kinfolk.schema.attributes import shown
 from kinfolk.schema.cells import Cells, cells_of
 from kinfolk.schema.condition_evaluator import (
@@ -34,10 +34,8 @@ from kinfolk.schema.conditions import (
     refs,
     whose,
 )
-from kinfolk.schema.findings import Findings
 from kinfolk.schema.language import Reader
-from kinfolk.schema.names import AttributeNames
-from kinfolk.schema.words import singular
+from kinfolk.schema.names import AttributeNames, singular
 
 if TYPE_CHECKING:
     from kinfolk.schema.schema import Schema

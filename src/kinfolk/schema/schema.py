@@ -11,12 +11,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
-from kinfolk.errors import KinfolkError, SchemaError
+from kinfolk.errors import Findings, KinfolkError, SchemaError, did_you_mean
 from kinfolk.schema.attributes import Attribute, Categorical, kind_of, shown
 from kinfolk.schema.conditions import has_numbers
-from kinfolk.schema.file_names import unfit
-from kinfolk.schema.findings import Findings, did_you_mean
-from kinfolk.schema.names import AttributeNames, UnknownAttributeError
+from kinfolk.schema.names import AttributeNames, UnknownAttributeError, unfit
+from kinfolk.schema.priorities import Priority, read_priorities
 from kinfolk.schema.roles import MOST_COMPOSITIONS, Roles, check_relations, is_whole
 
 if TYPE_CHECKING:
@@ -81,6 +80,8 @@ class WorkloadSpec:
     """Exactly these attribute sets instead of all sets of k."""
     weights: Mapping[str, float] = field(default_factory=dict)
     """How much the errors of a level matter; 1 where not given."""
+    priorities: Sequence[Priority] = ()
+    """Attributes that matter more, or less, than others."""
 
     def __post_init__(self) -> None:
         findings = Findings()
@@ -106,6 +107,7 @@ class WorkloadSpec:
             what = f"{shown(self.relation_counts)} is neither people nor pairs."
             findings.add("relation_counts", what, "Write people or pairs.")
         self._check_subset(findings)
+        object.__setattr__(self, "priorities", read_priorities(self.priorities, findings))
         findings.raise_if_any("workload")
 
     def _check_subset(self, findings: Findings) -> None:
@@ -301,6 +303,16 @@ class Schema:
             for i, one in enumerate(spec.sets)
             for j, name in enumerate(one)
         ]
+        listed += [
+            (f"priorities[{i}].attributes[{j}]", name)
+            for i, one in enumerate(spec.priorities)
+            for j, name in enumerate(one.attributes)
+        ]
+        for i, one in enumerate(spec.priorities):
+            if one.relation is not None and one.relation not in self.relations:
+                fix = did_you_mean(one.relation, self.relations)
+                place = f"workload.priorities[{i}].relation"
+                findings.add(place, f"{shown(one.relation)} is not a relation.", fix)
         for place, name in listed:
             try:
                 names.find(name)
@@ -445,11 +457,11 @@ class Schema:
 
     def to_sdv_metadata(self) -> dict[str, Any]:
         """The metadata that SDV and SDMetrics ask for; `kinfolk init` reads such files."""
-        from kinfolk.schema.sdv import sdv_metadata
+        from kinfolk.schema.writing import sdv_metadata
 
         return sdv_metadata(self)
 
     def _repr_html_(self) -> str:
-        from kinfolk.schema.showing import schema_html
+        from kinfolk.schema.writing import schema_html
 
         return schema_html(self)

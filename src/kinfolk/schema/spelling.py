@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from kinfolk.errors import closest
 from kinfolk.schema.attributes import Attribute, Categorical, Numeric, kind_of, text_of
 from kinfolk.schema.conditions import Range, Ref, attribute_of, has_numbers
-from kinfolk.schema.findings import closest
 
 if TYPE_CHECKING:
     from kinfolk.schema.schema import Schema

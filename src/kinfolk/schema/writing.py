@@ -1,12 +1,18 @@
-"""Schema -> schema.yaml, one line per attribute, in the order it was declared."""
+"""A schema, written: as schema.yaml, as the metadata of SDV and SDMetrics, and in a notebook."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from kinfolk.schema.attributes import Attribute, Categorical
+from kinfolk.notebook import show
+from kinfolk.schema.attributes import Attribute, Categorical, Numeric
+from kinfolk.schema.priorities import Priority
 from kinfolk.schema.schema import Level, Schema
 from kinfolk.schema.yaml_text import scalar_text
+
+SDV_VERSION = "V1"
+"""Of the format of the metadata."""
 
 
 def schema_as_yaml(schema: Schema) -> str:
@@ -49,6 +55,8 @@ def schema_as_yaml(schema: Schema) -> str:
     if spec.weights:
         shown = ", ".join(f"{level}: {scalar_text(w)}" for level, w in spec.weights.items())
         entries += [f"weights: {{{shown}}}"]
+    if spec.priorities:
+        entries += [f"priorities: [{', '.join(map(_priority_text, spec.priorities))}]"]
     lines += [f"workload: {{{', '.join(entries)}}}"]
     if schema.never:
         lines += ["never:", *(f"  - {scalar_text(rule)}" for rule in schema.never)]
@@ -57,6 +65,11 @@ def schema_as_yaml(schema: Schema) -> str:
     if schema.domain != "declared":
         lines += [f"domain: {schema.domain}"]
     return "\n".join(lines) + "\n"
+
+
+def _priority_text(one: Priority) -> str:
+    relation = "" if one.relation is None else f", relation: {scalar_text(one.relation)}"
+    return f"{{attributes: {list_text(one.attributes)}, times: {scalar_text(one.times)}{relation}}}"
 
 
 def _attribute_lines(attributes: Mapping[str, Attribute]) -> list[str]:
@@ -93,3 +106,83 @@ def attribute_text(attribute: Attribute) -> str:
 def list_text(values: Sequence[object]) -> str:
     """Write a list in the compact form."""
     return f"[{', '.join(scalar_text(value) for value in values)}]"
+
+
+def sdv_metadata(schema: Schema) -> dict[str, Any]:
+    """The tables with their columns, keys and the relationship between them, as plain JSON."""
+    own = _columns(schema.individual.attributes)
+    if schema.roles is not None:
+        own = {schema.roles.column: {"sdtype": "categorical"}, **own}
+    individual, link = schema.individual.table, schema.individual.group_id
+    if schema.group is None or link is None:
+        return _document({individual: {"columns": own}}, [])
+    group, key = schema.group.table, schema.group.id
+    grouped = _columns(schema.group.attributes)
+    tables = {
+        group: {"primary_key": key, "columns": {key: {"sdtype": "id"}, **grouped}},
+        individual: {"columns": {link: {"sdtype": "id"}, **own}},
+    }
+    relationship = {
+        "parent_table_name": group,
+        "parent_primary_key": key,
+        "child_table_name": individual,
+        "child_foreign_key": link,
+    }
+    return _document(tables, [relationship])
+
+
+def _columns(attributes: Mapping[str, Attribute]) -> dict[str, dict[str, str]]:
+    return {
+        name: {"sdtype": "numerical" if isinstance(one, Numeric) else "categorical"}
+        for name, one in attributes.items()
+    }
+
+
+def _document(tables: dict[str, Any], relationships: list[dict[str, str]]) -> dict[str, Any]:
+    return {"METADATA_SPEC_VERSION": SDV_VERSION, "tables": tables, "relationships": relationships}
+
+
+def schema_html(schema: Schema) -> str:
+    """Every attribute with its table and categories; then sizes, roles, relations and queries."""
+    note = ""
+    if schema.domain == "drafted":
+        note = "Drafted from the data and not confirmed: the domain itself leaks."
+    tables = " and ".join(schema.table_names)
+    headings = ["", "table", "categories", "what they are"]
+    return show(f"Schema of {tables}", _rows(schema), headings=headings, note=note)
+
+
+def _rows(schema: Schema) -> Iterator[list[object]]:
+    tables = [table for table in (schema.group, schema.individual) if table is not None]
+    for table in tables:
+        for name, attribute in table.attributes.items():
+            yield [name, table.table, attribute.size, _categories(attribute)]
+    if schema.group is not None:
+        sizes = schema.sizes
+        what = f"the size of a group, {sizes[0]} to {sizes[-1]} ({schema.oversize} beyond)"
+        yield [schema.count, schema.group.table, len(sizes), what]
+    if schema.roles is not None:
+        parts = [
+            f"{name} {low} to {high}"
+            for name, (low, high) in zip(
+                schema.roles.names, schema.roles.limits(schema.max_size), strict=True
+            )
+        ]
+        yield ["roles", schema.individual.table, len(parts), ", ".join(parts)]
+    if schema.relations:
+        yield ["relations", schema.individual.table, "", ", ".join(schema.relations)]
+    for rule in schema.rules:
+        yield ["never", "", "", rule.text]
+    asked = schema.workload
+    many = f"{len(asked.sets)} attribute sets" if asked.sets else f"all sets of {asked.k}"
+    yield ["queries", "", "", f"{many} attributes: {', '.join(asked.levels)}"]
+
+
+def _categories(attribute: Attribute) -> str:
+    """The first and the last category, in words."""
+    listed = isinstance(attribute, Categorical)
+    ends = dict.fromkeys(attribute.label(code) for code in (0, attribute.size - 1))
+    derived = ", computed from the members" if attribute.derived else ""
+    if isinstance(attribute.derived, str):
+        derived += f": {attribute.derived}"
+    return f"{'values' if listed else 'bins'} {' ... '.join(ends)}{derived}"

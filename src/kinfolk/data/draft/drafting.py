@@ -154,18 +154,20 @@ class _Drafter:
         told = self.metadata
         homes = self._judge_table(self.homes, told.group if told else None, people=False)
         people = self._judge_table(self.people, told.individual if told else None, people=True)
+        group = TableDraft(table=home_table, columns=homes)
         drafted = TableDraft(table=people_table, columns=people)
         if not drafted.attributes:
             raise KinfolkError(_nothing_left(self.people.name, drafted))
-        roles = guess_roles(_kept(self.people_profiles, people), self.ids.groups)
-        computed = find_computed(
-            _kept(self.home_profiles, homes),
-            _kept(self.people_profiles, people),
-            self.ids.groups,
-            roles.heads if roles else None,
+        of_groups, of_people = (
+            _kept(self.home_profiles, group),
+            _kept(self.people_profiles, drafted),
         )
-        group = TableDraft(table=home_table, columns=homes, computed=computed)
-        count = _free_name("COUNT", {*group.attributes, *drafted.attributes})
+        roles = guess_roles(of_people, self.ids.groups)
+        heads = roles.heads if roles else None
+        group = replace(group, computed=find_computed(of_groups, of_people, self.ids.groups, heads))
+        count = "COUNT"
+        while count in group.attributes or count in drafted.attributes:
+            count = f"GROUP_{count}"
         page = partial(
             write_page,
             group,
@@ -179,8 +181,8 @@ class _Drafter:
         )
         schema = Schema.from_text(page(), name="the draft")
         rules = suggest_rules(
-            _with(self.people_profiles, drafted),
-            _with(self.home_profiles, group),
+            {name: (found, drafted.attributes[name]) for name, found in of_people.items()},
+            {name: (found, group.attributes[name]) for name, found in of_groups.items()},
             self.ids.groups,
             roles=roles,
             count=count,
@@ -342,22 +344,10 @@ def _profiles(opened: Opened) -> dict[str, Profile | LeftOut]:
     return found
 
 
-def _kept(
-    profiles: dict[str, Profile | LeftOut], judged: dict[str, Attribute | LeftOut]
-) -> dict[str, Profile]:
+def _kept(profiles: dict[str, Profile | LeftOut], draft: TableDraft) -> dict[str, Profile]:
     """The profiles of the columns that became attributes."""
     return {
         name: found
-        for name, found in profiles.items()
-        if isinstance(found, Profile) and not isinstance(judged.get(name, _UNTOLD), LeftOut)
-    }
-
-
-def _with(
-    profiles: dict[str, Profile | LeftOut], draft: TableDraft
-) -> dict[str, tuple[Profile, Attribute]]:
-    return {
-        name: (found, draft.attributes[name])
         for name, found in profiles.items()
         if isinstance(found, Profile) and name in draft.attributes
     }
@@ -369,12 +359,6 @@ def _nothing_left(name: str, draft: TableDraft) -> str:
     return (
         f"{name}: {what}. A schema needs at least one column of the individuals; add or mend one."
     )
-
-
-def _free_name(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name = f"GROUP_{name}"
-    return name
 
 
 def _count(number: int, noun: str) -> str:

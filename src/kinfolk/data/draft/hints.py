@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
+from kinfolk._typing import Bools, Floats, Ints
 from kinfolk.data.draft.links import Membership
 from kinfolk.data.draft.profile import Profile
-from kinfolk.data.draft.rounding import Floats, Ints
 from kinfolk.schema import Role, Value
 from kinfolk.schema.attributes import text_of
 from kinfolk.schema.language import KEYWORDS
@@ -149,7 +148,7 @@ AGES = (5, 6, 15, 16, 18, 60, 65, 75)
 
 _AGE = re.compile(r"(?i)agep?|age_.*|.*_age")
 
-Test = Callable[[Floats], npt.NDArray[np.bool_]]
+Test = Callable[[Floats], Bools]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -252,7 +251,7 @@ def _nearly(column: Floats, recipes: list[Recipe], groups: Membership, lead: Int
     return f"{text}, in nearly every group" if text else None
 
 
-def _differs(column: Floats, *, code: float) -> npt.NDArray[np.bool_]:
+def _differs(column: Floats, *, code: float) -> Bools:
     return np.not_equal(column, code) & ~np.isnan(column)
 
 

@@ -1,13 +1,18 @@
-"""Numbers -> a numeric attribute: zeros apart, bins of about as many rows, long tails cut."""
+"""Numbers -> a numeric attribute: zeros apart, bins of about as many rows, long tails cut.
+
+Edges are round: multiples of 1, 2 or 5 times a power of ten.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from decimal import Decimal
+from typing import NamedTuple
 
 import numpy as np
 
-from kinfolk.data.draft.rounding import FINEST, Floats, Ints, RoundStep, step_above, step_below
+from kinfolk._typing import Floats, Ints
 from kinfolk.schema import Numeric
 
 LEVELS = (0.01, 0.05, *(n / 10 for n in range(1, 10)), 0.95, 0.99)
@@ -24,6 +29,9 @@ MOST_DECIMALS = 6
 """Numbers with more decimals than this are measured, not written."""
 FEWEST_BINS = 4
 """Wherever there are more numbers than that."""
+
+FINEST = 1e-9
+"""Edges are multiples of at least this share of the largest number."""
 
 
 def draft_amount(
@@ -158,3 +166,47 @@ def _cut(edges: list[int | float], finest: float) -> list[int | float]:
 def _fits(bins: Sequence[int | float], places: int) -> bool:
     """Whether floating-point numbers of this size have so many decimals."""
     return max(abs(bins[0]), abs(bins[-1])) * 10.0**places <= 2**53
+
+
+class RoundStep(NamedTuple):
+    """A round distance: mantissa (1, 2 or 5) times ten to the exponent."""
+
+    mantissa: int
+    exponent: int
+
+    @property
+    def size(self) -> float:
+        """The distance as a number."""
+        return float(Decimal(self.mantissa).scaleb(self.exponent))
+
+    def times(self, count: int) -> int | float:
+        """A multiple of the step, without the dust of binary fractions.
+
+        >>> RoundStep(1, -1).times(3), RoundStep(5, 3).times(-2)
+        (0.3, -10000)
+        """
+        if self.exponent >= 0:
+            return int(count * self.mantissa * 10**self.exponent)
+        number = float(Decimal(count * self.mantissa).scaleb(self.exponent))
+        return int(number) if number.is_integer() else number
+
+
+def step_below(gap: float) -> RoundStep:
+    """The largest round distance that is at most `gap`.
+
+    >>> step_below(7), step_below(0.3)
+    (RoundStep(mantissa=5, exponent=0), RoundStep(mantissa=2, exponent=-1))
+    """
+    exponent = math.floor(math.log10(gap))
+    # The logarithm may land a hair on the wrong side of a power of ten.
+    candidates = [RoundStep(m, e) for e in range(exponent - 1, exponent + 2) for m in (1, 2, 5)]
+    return max((step for step in candidates if step.size <= gap), key=lambda step: step.size)
+
+
+def step_above(gap: float) -> RoundStep:
+    """The smallest round distance that is at least `gap`."""
+    step = step_below(gap)
+    if step.size >= gap:
+        return step
+    following = {1: RoundStep(2, step.exponent), 2: RoundStep(5, step.exponent)}
+    return following.get(step.mantissa, RoundStep(1, step.exponent + 1))

@@ -11,10 +11,10 @@ from types import MappingProxyType
 import numpy as np
 import pyarrow as pa
 
+from kinfolk._typing import Floats
 from kinfolk.data.columns import encode_column
 from kinfolk.data.draft.infer_amount import draft_amount
 from kinfolk.data.draft.profile import LARGEST, LeftOut, Profile, is_clean, is_number
-from kinfolk.data.draft.rounding import Floats
 from kinfolk.errors import SchemaError
 from kinfolk.schema import Attribute, Categorical, Value
 from kinfolk.schema.attributes import kind_of

@@ -11,14 +11,13 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
+from kinfolk._typing import Ints
 from kinfolk.data.clean import rank_within
 from kinfolk.data.columns import distinct
 from kinfolk.data.draft.infer_attribute import SMALL_TABLE
 from kinfolk.data.draft.profile import LeftOut, Opened, Profile
-from kinfolk.data.draft.rounding import Ints
 from kinfolk.data.linking import Links, link_by
-from kinfolk.errors import DataError, KinfolkError, Problem
-from kinfolk.schema.findings import did_you_mean
+from kinfolk.errors import DataError, KinfolkError, Problem, did_you_mean
 from kinfolk.schema.yaml_text import scalar_text
 
 _SIZE = re.compile(r"(?i)(np|persons?|size|hh_?size|household_?size|numprec|n_?persons|members)")

@@ -16,8 +16,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.types as pt
 
+from kinfolk._typing import Floats, Ints
 from kinfolk.data.columns import column_kind, distinct, parse_number
-from kinfolk.data.draft.rounding import Floats, Ints
 from kinfolk.data.labels import Labels
 from kinfolk.data.tables import Source, TableFile, TableLike, read_source
 from kinfolk.errors import DataError, KinfolkError

@@ -11,15 +11,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from kinfolk._typing import Bools
+from kinfolk._typing import Bools, Floats, Ints
 from kinfolk.data.draft.hints import RoleGuess, name_in_rule, value_in_rule
 from kinfolk.data.draft.links import Membership
 from kinfolk.data.draft.profile import Profile
-from kinfolk.data.draft.rounding import Floats, Ints
+from kinfolk.errors import Findings
 from kinfolk.schema import Attribute, Categorical, Numeric, Roles, Schema, Value
-from kinfolk.schema.findings import Findings
 from kinfolk.schema.rules import check_rules
 
 MOST = 18
@@ -298,9 +296,7 @@ def _pairs(columns: Sequence[Column]) -> Iterator[Suggestion]:
             yield from _condensed(one, other, (joint == 0) & (usual >= ENOUGH), usual)
 
 
-def _condensed(
-    one: Column, other: Column, never: Bools, usual: npt.NDArray[np.float64]
-) -> Iterator[Suggestion]:
+def _condensed(one: Column, other: Column, never: Bools, usual: Floats) -> Iterator[Suggestion]:
     """One rule for all categories of `one` that miss the same ones of `other`."""
     alike: dict[tuple[int, ...], list[int]] = {}
     for code, row in enumerate(never):

@@ -41,7 +41,7 @@ class Field:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Codebook:
+class Ddi:
     """What the DDI file says about an extract."""
 
     name: str
@@ -54,7 +54,7 @@ class Codebook:
     """The variables by name."""
 
 
-def read_codebook(path: Path) -> Codebook:
+def read_codebook(path: Path) -> Ddi:
     """Read the DDI codebook that IPUMS delivers with an extract."""
     try:
         from ipumspy import readers
@@ -87,7 +87,7 @@ def read_codebook(path: Path) -> Codebook:
             "IPUMS USA."
         )
     data_file = str(ddi.file_description.filename)
-    return Codebook(name=path.name, structure=structure, data_file=data_file, fields=fields)
+    return Ddi(name=path.name, structure=structure, data_file=data_file, fields=fields)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,7 +146,7 @@ def read_lines(path: Path) -> Lines:
 
 
 def read_fixed_width(
-    path: Path, codebook: Codebook, wanted: Collection[str]
+    path: Path, codebook: Ddi, wanted: Collection[str]
 ) -> dict[str, dict[str, Codes]]:
     """The wanted variables that the codebook has, by kind of line ('' in a rectangular file)."""
     lines = read_lines(path)

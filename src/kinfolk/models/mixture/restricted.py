@@ -7,7 +7,7 @@ that these are drawn from a table of their combinations, and the rest as always.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from kinfolk.data.encoded import Encoded
 from kinfolk.models.base import no_such_group
+from kinfolk.models.batches import Batches
 from kinfolk.models.layout import Layout
 from kinfolk.models.mixture.sample import draw_groups
 from kinfolk.schema import Schema
@@ -55,21 +56,17 @@ class RestrictedMixture:
             found = found * table.sum(axis=1)
         return found
 
-    def batches(
-        self, groups: int, *, size: int, rng: np.random.Generator, stratified: bool
-    ) -> Iterator[Encoded]:
-        """Draw groups in batches of `size`, each batch in random order."""
+    def batch(self, batches: Batches, at: int) -> Encoded:
+        """Draw one of the batches of a sample, its groups in random order."""
+        rng, number, stratified = batches.rng(at), batches.number(at), batches.stratified
+        points = rng.random(number)
+        if stratified:
+            points = (np.arange(number) + rng.random()) / number
+        chosen = rng.permutation(_found(np.cumsum(self.likely), points))
         first = self._first.reshape(len(self._columns), -1)
-        below = np.cumsum(self.likely)
-        for start in range(0, groups, size):
-            number = min(size, groups - start)
-            points = rng.random(number)
-            if stratified:
-                points = (np.arange(number) + rng.random()) / number
-            chosen = rng.permutation(_found(below, points))
-            cells = _cells(first, chosen, rng=rng, stratified=stratified)
-            compositions, cells = np.divmod(cells, self._first.shape[2])
-            yield self._drawn(chosen, compositions, cells, rng=rng, stratified=stratified)
+        cells = _cells(first, chosen, rng=rng, stratified=stratified)
+        compositions, cells = np.divmod(cells, self._first.shape[2])
+        return self._drawn(chosen, compositions, cells, rng=rng, stratified=stratified)
 
     def like(self, compositions: Ints, *, rng: np.random.Generator) -> Encoded:
         """One group for each of these compositions, by position, in that order."""

@@ -7,7 +7,6 @@ exactly; only the groups together are more even than independent ones would be.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy.typing as npt
 
 from kinfolk.data.encoded import Encoded, code_type
 from kinfolk.models._streams import spread
+from kinfolk.models.batches import Batches
 from kinfolk.models.layout import Layout
 from kinfolk.models.mixture._sample_kernel import (
     Drawn,
@@ -29,25 +29,22 @@ from kinfolk.models.mixture.prepared import in_threads
 Ints = npt.NDArray[np.int64]
 
 
-def mixture_batches(
-    layout: Layout,
-    probabilities: npt.NDArray[np.floating[Any]],
-    groups: int,
-    *,
-    size: int,
-    rng: np.random.Generator,
-    stratified: bool,
-) -> Iterator[Encoded]:
-    """Draw groups in batches of `size`, each batch in random order."""
+def mixture_batch(
+    layout: Layout, probabilities: npt.NDArray[np.floating[Any]], batches: Batches, at: int
+) -> Encoded:
+    """Draw one of the batches of a sample, its groups in random order."""
     columns = np.ascontiguousarray(probabilities.T, np.float64)
+    # Components take turns over the whole sample, in an order that all batches know.
+    rng = batches.rng(0)
     turns = rng.permutation(len(columns))
-    for start in range(0, groups, size):
-        number = min(size, groups - start)
-        if stratified:
-            chosen = turns[np.arange(start, start + number) % len(turns)]
-        else:
-            chosen = rng.integers(len(turns), size=number)
-        yield draw_groups(layout, columns, chosen, rng=rng, stratified=stratified)
+    if at:
+        rng = batches.rng(at)
+    number = batches.number(at)
+    if batches.stratified:
+        chosen = turns[np.arange(batches.start(at), batches.start(at) + number) % len(turns)]
+    else:
+        chosen = rng.integers(len(turns), size=number)
+    return draw_groups(layout, columns, chosen, rng=rng, stratified=batches.stratified)
 
 
 def mixture_groups(

@@ -1,4 +1,4 @@
-"""Who is asked: the universe of an attribute, from the rules that say where it has no answer.
+"""Conditions in words, and who is asked: the universe of an attribute.
 
 `age < 16 and marital not missing` says that nobody under 16 has a marital status, so that it is
 asked of those with `age >= 16`. So do rules that leave only a code that is no answer, such as
@@ -26,11 +26,12 @@ from kinfolk.schema.conditions import (
     refs,
     whose,
 )
+from kinfolk.schema.names import singular
 from kinfolk.schema.spelling import spelling
-from kinfolk.schema.words import singular
 
 if TYPE_CHECKING:
     from kinfolk.schema.schema import Schema
+
 
 _OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "=": "!=", "!=": "="}
 _MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}

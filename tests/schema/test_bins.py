@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from generators import numerics
 from kinfolk.data.columns import encode_column
 from kinfolk.schema import Numeric, Schema
-from kinfolk.schema.fine import (
+from kinfolk.schema.bins import (
     MOST_CELLS,
     NARROW,
     FineAttributes,

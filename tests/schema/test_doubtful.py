@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kinfolk.schema import Schema
-from kinfolk.schema.wide import wide_bins
+from kinfolk.schema.doubtful import wide_bins
 
 
 def schema(age: str) -> Schema:

@@ -1,6 +1,7 @@
-"""Bins cut into cells: where inside a bin the numbers lie is learnt by counting cells.
+"""Bins cut into cells, and bins put together.
 
-The cells follow from the schema alone, so they are as public as the bins.
+Where inside a bin the numbers lie is learnt by counting cells; how two numbers go together shows
+best in few, large bins. Both follow from the schema alone: they are as public as the bins.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from kinfolk.schema.attributes import LARGEST_WHOLE, MAX_CATEGORIES, Attribute, 
 if TYPE_CHECKING:
     from kinfolk.schema.schema import Schema
 
+
 NARROW = 24
 """A bin with at most so many numbers that can be written has a cell for each of them."""
 CELLS = 10
@@ -28,6 +30,10 @@ WIDE = 3
 """The first and the last bin are tails where they are so many times wider than the next."""
 SPAN = 4
 """A bin whose ends differ by more than this factor has cells that grow, too."""
+BINS = 6
+"""A number has so many bins at most where it is counted coarsely, ..."""
+EVERYBODYS_BINS = 9
+"""... and so many where everybody has one, such as the age: more is bought and known of it."""
 
 
 def fine(attribute: Numeric) -> Numeric:
@@ -210,3 +216,42 @@ def _growing(first: float, width: float) -> list[float]:
 
 def _between(count: float) -> int:
     return min(MOST_CELLS, max(CELLS, math.ceil(count)))
+
+
+def is_everybodys(attribute: Attribute) -> bool:
+    """Whether it is a number that nobody lacks.
+
+    >>> is_everybodys(Numeric(bins=[0, 18, 120])), is_everybodys(Numeric(bins=[0, 9], special=[0]))
+    (True, False)
+    """
+    return isinstance(attribute, Numeric) and not attribute.missing and not attribute.special
+
+
+def coarse_codes(attribute: Attribute) -> tuple[int, ...]:
+    """For every code the coarse one: neighbouring bins together, special values and blank apart.
+
+    >>> coarse_codes(Numeric(bins=range(0, 90, 10), special=[99], missing=True))
+    (0, 0, 1, 2, 3, 3, 4, 5, 6, 7)
+    >>> coarse_codes(Numeric(bins=[0, 18, 120]))
+    (0, 1)
+    """
+    bins = len(attribute.bins) - 1 if isinstance(attribute, Numeric) else 0
+    most = EVERYBODYS_BINS if is_everybodys(attribute) else BINS
+    if bins <= most:
+        return tuple(range(attribute.size))
+    large = [code * most // bins for code in range(bins)]
+    return (*large, *range(most, most + attribute.size - bins))
+
+
+def coarse_size(attribute: Attribute) -> int:
+    """How many categories it has where it is counted coarsely.
+
+    >>> coarse_size(Numeric(bins=range(0, 90, 10), missing=True))
+    7
+    """
+    return max(coarse_codes(attribute), default=-1) + 1
+
+
+def is_coarser(attribute: Attribute) -> bool:
+    """Whether some of its bins are put together."""
+    return coarse_size(attribute) < attribute.size
