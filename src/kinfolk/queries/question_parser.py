@@ -26,13 +26,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NoReturn
 
-from kinfolk.errors import KinfolkError
+from kinfolk.errors import KinfolkError, closest
 from kinfolk.queries.figures import Figure, Kind, check_number, numbers_of, weighted
 from kinfolk.queries.question_reader import FILLERS, SIGN, Place, Reader, Section
 from kinfolk.queries.questions import Codes, Question
 from kinfolk.schema import Level, Schema
 from kinfolk.schema.attributes import shown
-from kinfolk.schema.findings import closest
 from kinfolk.schema.names import singular
 
 MOST = 1000
