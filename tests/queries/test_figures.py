@@ -79,6 +79,15 @@ MEANING = {
         )
         for sex, label in enumerate(("male", "female"))
     ],
+    "count of people by sex": [
+        Figure(
+            kind=Kind.SHARE,
+            of=whom(),
+            counted=whom(individual={SEX: (sex,)}),
+            cell={"sex": label},
+        )
+        for sex, label in enumerate(("male", "female"))
+    ],
     "people by sex": [
         Figure(
             kind=Kind.SHARE,
@@ -167,6 +176,10 @@ WRONG = {
     "p0 of age": "p0 is no percentile. Ask for p1 to p99.",
     "mean age by": "say by what: name an attribute after `by`, such as by sex.",
     "mean age by sex = 1": "after `by` stand names of attributes alone. Say what sex is after",
+    "std of age": "'std' is neither an attribute nor a statistic. Ask for a share, a mean, sum,",
+    "mean age, mean rent by sex": "mean comes second. Ask for one statistic in a line.",
+    "mean age where rent between 0 and 500": "'between 0 and 500' stands where what rent is, such "
+    "as `=`, `<`, `in` or `missing`, is expected.",
     "mean age by sexe": "attribute 'sexe' is unknown. Did you mean 'sex'?",
     "mean age where sex missing": "sex is never blank",
     "people with sex = 1 by sex": "sex is asked for before `by` and after it. Leave one out.",

@@ -24,8 +24,9 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NoReturn
 
-from kinfolk.errors import KinfolkError
+from kinfolk.errors import KinfolkError, closest
 from kinfolk.queries.figures import Figure, Kind, check_number, numbers_of, weighted
 from kinfolk.queries.question_reader import FILLERS, SIGN, Place, Reader, Section
 from kinfolk.queries.questions import Codes, Question
@@ -155,6 +156,21 @@ class _Line(Reader):
         position = self.listed.find(name)
         check_number(self.schema, position, Level.INDIVIDUAL)
         return position
+
+    def unknown_name(self, word: str | None = None) -> NoReturn:
+        """Refuse a word; it may be meant for a statistic."""
+        if word is not None and word.lower() in _KINDS:
+            raise KinfolkError(f"{word} comes second. Ask for one statistic in a line.")
+        if word is not None and not self.text[: self.at].strip():
+            known = [*self.listed.places(), *self.schema.relations, *self.nouns]
+            of = re.match(r"\s+of\b", self.text[self.at + len(word) :], re.I)
+            if of or closest(word, known) is None:
+                raise KinfolkError(
+                    f"{shown(word)} is neither an attribute nor a statistic. Ask for a share, a "
+                    "mean, sum, median, percentile (p90) or ratio. Anything else can be worked out "
+                    "on replicate tables: `kinfolk sample --replicates`."
+                )
+        super().unknown_name(word)
 
     def _check(self, statistic: _Statistic | None) -> None:
         """Settle of what is asked, and refuse what says too little."""

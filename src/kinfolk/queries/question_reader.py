@@ -42,7 +42,7 @@ Place = tuple[bool, int]
 """Whether something is said of the relative, and the position of the attribute."""
 
 FILLERS = re.compile(
-    r"(a|an|and|are|at|contain|containing|contains|has|have|having|how|in|is|least|live|living|"
+    r"(a|an|and|are|at|contain|containing|contains|count|has|have|having|how|in|is|least|live|living|"
     r"many|number|of|one|percentage|proportion|share|somebody|someone|that|the|what|which|who|"
     r"whose|with)",
     re.I,
@@ -307,6 +307,10 @@ class Reader(ConditionReader):
         if FILLERS.fullmatch(word):
             self.at += len(word)
             return
+        name = self.name_here()
+        if name is not None:
+            self.at += len(name)
+            self.expected(f"what {name} is, such as `=`, `<`, `in` or `missing`,")
         self.unknown_name(word)
 
     def unknown_name(self, word: str | None = None) -> NoReturn:
