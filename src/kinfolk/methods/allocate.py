@@ -279,7 +279,8 @@ def _pressure(view: PublicView, marginal: Marginal) -> Fraction:
     worth.
     """
     worth = 1.0
-    if view.groups is not None and view.people is not None and marginal.level != "group":
+    # How many people there are is known to `plan`, and to a run only where it is public.
+    if view.groups and view.people and not view.sells_people and marginal.level != "group":
         worth = view.groups / view.people
     return Fraction(marginal.weight * worth ** (2 / 3)).limit_denominator(10**6)
 
