@@ -51,11 +51,11 @@ def trust_the_paper(patch: pytest.MonkeyPatch) -> None:
 
 
 def charge_no_pairs(patch: pytest.MonkeyPatch) -> None:
-    """What is asked of households and of people over the same attributes is charged as nothing."""
+    """What is asked of households and of people over the same attributes costs next to nothing."""
     honest = view.paired_sensitivities
 
     def sensitivities(*given: Any, **rest: Any) -> dict[tuple[int, int], Sensitivity]:
-        nothing = Sensitivity(single=0, l1=0, l2_squared=0)
+        nothing = Sensitivity(single=1, l1=1, l2_squared=1)
         return dict.fromkeys(honest(*given, **rest), nothing)
 
     patch.setattr(view, "paired_sensitivities", sensitivities)

@@ -297,6 +297,7 @@ def test_a_lost_debit_is_never_passed_off_as_a_release(
 
     With two portions, the second one is left, and with it some of the budget.
     """
+    monkeypatch.setattr("kinfolk.methods.priority.WITHIN", 1)
     if portions == 2:
         monkeypatch.setattr("kinfolk.methods.allocate.PORTION", 12)
     ledger, output = tmp_path / "out.ledger.jsonl", tmp_path / "out"
@@ -323,7 +324,8 @@ def test_a_lost_debit_is_never_passed_off_as_a_release(
     assert ("of the budget was learnt from" in printed.err) is (learnt < 0.5)
 
 
-def test_python_says_it_too(tmp_path: Path) -> None:
+def test_python_says_it_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kinfolk.methods.priority.WITHIN", 1)
     ledger = tmp_path / "ledger.jsonl"
     quick = {"components": 6, "parts": 1, "replicates": 0, "max_passes": 2}
     maker = Synthesizer(

@@ -78,8 +78,9 @@ def allocate_budget(view: PublicView) -> dict[str, MeasurementGroup]:
     before = (*_sizes(view).values(), *_numbers(view).values())
     rho -= sum((one.rho for one in before), Fraction(0))
     orders: dict[bool, set[int]] = {}
-    for marginal in marginals:
-        if not is_own(view.workload.schema, marginal):
+    own = _on_their_own(view)
+    for at, marginal in enumerate(marginals):
+        if at not in own:
             orders.setdefault(_related(marginal), set()).add(order_of(marginal))
     most = {kind: max(found) for kind, found in orders.items()}
     while True:
@@ -101,6 +102,12 @@ def planned_purchases(view: PublicView) -> dict[str, MeasurementGroup]:
     return _sizes(view) | allocate_budget(view) | _numbers(view)
 
 
+def _on_their_own(view: PublicView) -> set[int]:
+    """What is bought on its own: sizes, if that has a step, and numbers."""
+    sizes = [at for one in _sizes(view).values() for at in one.marginals]
+    return {*sizes, *(at for at, one in enumerate(view.workload.marginals) if one.alone)}
+
+
 def is_own(schema: Schema, marginal: Marginal) -> bool:
     """Whether a marginal is about sizes or one number, measured on its own with little noise."""
     return marginal.alone or is_sizes(schema, marginal)
@@ -112,8 +119,9 @@ def _sizes(view: PublicView) -> dict[str, MeasurementGroup]:
     found = [
         at
         for at, one in enumerate(view.workload.marginals)
-        if is_sizes(schema, one) and one.level is Level.GROUP
+        if is_sizes(schema, one) and one.level is Level.GROUP and _whole(view, at)
     ]
+    # Where no unit can change a size, sizes are public, and not worth a step of their own.
     if not found or len(schema.sizes) == 1:
         return {}
     at = found[0]
@@ -201,8 +209,9 @@ def _needed(view: PublicView, most: Mapping[bool, int]) -> list[int]:
 def _distinct(view: PublicView) -> list[int]:
     """The marginals that differ: weighted, group attributes alone are the same at either level."""
     kept: dict[object, int] = {}
+    own = _on_their_own(view)
     for at, marginal in enumerate(view.workload.marginals):
-        if is_own(view.workload.schema, marginal):
+        if at in own:
             continue
         alone = not marginal.individual and not marginal.relative
         level = "either" if alone and _whole(view, at) else (marginal.level, marginal.relation)

@@ -171,7 +171,8 @@ def falling(rates: Floats, precision: Floats) -> Floats:
 
     damping = 1.0
     for _ in range(200):
-        own, held = np.exp(logs), stiff(logs)
+        # A little more, as nothing holds what has all but vanished.
+        own, held = np.exp(logs), stiff(logs) + 1e-6 * np.eye(number)
         pull = own * precision * (own - rates) + held @ logs
         around = np.diag(own * own * precision) + held
         step = np.linalg.solve(around + damping * np.diag(np.diag(around)), -pull)
