@@ -147,15 +147,9 @@ def test_sizes_differ_as_much_as_they_can(neighbours: Neighbours) -> None:
 
 
 def test_a_run_spends_everything(tmp_path: Path) -> None:
-    steps = {
-        "default": 4,
-        "dropped": 5,
-        "measure": 1,
-        "sizes": 1,
-        "select": 1,
-        "select-marginal": 1,
-        "run": 6,
-    }
+    # Whether the noisy number of groups bears pairs is chance where so few are counted.
+    steps = {"measure": {1}, "sizes": {1}, "select": {1}, "select-marginal": {1}, "run": {6}}
+    steps |= dict.fromkeys(("default", "dropped"), {4, 5})
     for what, kind in SUBJECTS.items():
         ledger = tmp_path / f"{what}.jsonl"
         promise = Guarantee.of(
@@ -170,7 +164,7 @@ def test_a_run_spends_everything(tmp_path: Path) -> None:
         assert all(map(math.isfinite, clues))
         account = read_account(ledger).last
         assert account.spent > 0.999999 * promise.rho
-        assert len(account.spends) == steps[what]
+        assert len(account.spends) in steps[what]
         assert account.unreleased == []
 
 
