@@ -83,7 +83,7 @@ accuracy: $(VENV)/core ## measure errors on real households, into docs/accuracy;
 	@$(BIN)/python -m bench.accuracy $(ACCURACY)
 
 # Others' judges want versions of their own, so each has its environment.
-SPAIN ?= ../shared/data/spain2011
+SPAIN ?= spain2011
 SUITES ?= build/suites
 JUDGES := .venv-suites
 JUDGES_PYTHON ?= python3.11
