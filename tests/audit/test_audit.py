@@ -149,7 +149,7 @@ def test_sizes_differ_as_much_as_they_can(neighbours: Neighbours) -> None:
 def test_a_run_spends_everything(tmp_path: Path) -> None:
     # Whether the noisy number of groups bears pairs is chance where so few are counted.
     steps = {"measure": {1}, "sizes": {1}, "select": {1}, "select-marginal": {1}, "run": {6}}
-    steps |= dict.fromkeys(("default", "dropped"), {4, 5})
+    steps |= {key: {4, 5} for key in ("default", "dropped")}
     for what, kind in SUBJECTS.items():
         ledger = tmp_path / f"{what}.jsonl"
         promise = Guarantee.of(
