@@ -75,8 +75,8 @@ def mean_error(release: Release, tables: Tables) -> float:
 
 
 def test_another_sample_of_the_same_people_lowers_the_error(ours: Tables, theirs: Tables) -> None:
-    without = maker().fit(ours).release
-    informed = maker().fit(ours, public=theirs).release
+    without = maker(seed=3).fit(ours).release
+    informed = maker(seed=3).fit(ours, public=theirs).release
     assert informed.certificate["release"]["prior"]["use"] != "none"
     assert "prior" not in without.certificate["release"]
     assert mean_error(informed, ours) < 0.6 * mean_error(without, ours)
@@ -250,7 +250,7 @@ def test_on_the_command_line(
     folder.mkdir()
     written(folder, theirs, "parquet")
     files = written(tmp_path, ours, "csv")
-    told = ["--components=20", "--parts=1", "--replicates=2", "--max-passes=6", "--seed=1"]
+    told = ["--components=20", "--parts=1", "--replicates=2", "--max-passes=6", "--seed=3"]
     promise = ["--unit", "household", "--epsilon", "0.1", "--delta", "1e-6"]
     where = ["--public", str(folder), "-o", str(tmp_path / "out")]
     inputs = [str(tmp_path / "schema.yaml"), *map(str, files.values())]

@@ -39,7 +39,7 @@ RATE = 0.03
 """Of Adam, on what the tilt learns."""
 FREE_RATE = 0.02
 """Of Adam, on all logits, once they are free."""
-MARGIN = 0.3
+MARGIN = 1.0
 """By how much a prior must be better than none, in standard deviations of a misfit by chance: the
 trial without it is of one mixture, and the real fit averages several, which is better."""
 
