@@ -20,6 +20,7 @@ import numpy as np
 from kinfolk._typing import Floats, Ints
 from kinfolk.methods.mixture_fit import Measured, Table
 from kinfolk.models.layout import Layout
+from kinfolk.queries.added_marginals import is_sizes
 from kinfolk.queries.workload import Marginal
 from kinfolk.schema import Level, Numeric
 
@@ -53,7 +54,7 @@ class Own:
 def own_rows(layout: Layout, marginal: Marginal) -> Own:
     """Where the categories of a marginal of one attribute stand, and how their factors go."""
     schema = layout.schema
-    if marginal.group == (len(schema.group_attributes),):
+    if is_sizes(schema, marginal):
         return Own(
             rows=np.arange(layout.group_start),
             categories=layout.sizes - schema.sizes.start,
@@ -71,7 +72,7 @@ def own_rows(layout: Layout, marginal: Marginal) -> Own:
         starts = [first + kind * layout.kind_rows for kind in range(layout.kinds)]
     assert isinstance(attribute, Numeric)  # noqa: S101  (only numbers are counted on their own)
     size, bins = attribute.size, len(attribute.bins) - 1
-    # Of special values and blanks each by itself; of bins all together, and one by one.
+    # Special values and blanks move each by itself; bins all together, and evenly in their order.
     moves = np.zeros((size, 2 + size - bins))
     moves[:bins, 0] = 1.0
     moves[:bins, 1] = np.linspace(-1.0, 1.0, bins) if bins > 1 else 0.0
