@@ -8,7 +8,7 @@ marginal of the workload, once, before any fitting; all that follows is post-pro
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -26,6 +26,7 @@ from kinfolk.methods.allocate import (
     too_noisy,
 )
 from kinfolk.methods.calibrate import calibrated
+from kinfolk.methods.compositions import likely_compositions
 from kinfolk.methods.method import (
     NothingLearntError,
     Progress,
@@ -168,9 +169,14 @@ class MarginalsTraining:
     def run(self, progress: Progress = silent) -> None:
         """Spend the budget, then learn from what it bought."""
         view = self._curator.view
-        dealt = deal_batches(self._layout, view, self._buy(progress), self._rng)
-        batches = [batch.smoothed() for batch in dealt]
         settings, rng = self._settings, self._rng
+        found = self._buy(progress)
+        dealt = deal_batches(self._layout, view, found, rng)
+        narrow = likely_compositions(self._layout, [one.smoothed() for one in dealt], rng=rng)
+        if narrow is not self._layout:
+            self._layout = narrow
+            dealt = deal_batches(narrow, view, found, rng)
+        batches = [batch.smoothed() for batch in dealt]
         sizes = [
             len(part) for part in np.array_split(np.arange(settings.components), settings.parts)
         ]
@@ -214,7 +220,8 @@ class MarginalsTraining:
         parts = self._parts or ([] if self._fit is None else [self._fit.probabilities])
         if not parts:
             raise NothingLearntError("the method was stopped before it had learnt anything.")
-        return HPD(layout=self._layout, probabilities=np.concatenate(parts, axis=1))
+        every = np.concatenate(parts, axis=1)
+        return HPD(layout=replace(self._layout, kept=None), probabilities=every)
 
     def extra(self) -> Mapping[str, npt.NDArray[Any]]:
         """The replicates: models fitted to this one with made-up noise, as `refits` keeps them.
@@ -305,6 +312,7 @@ class MarginalsTraining:
         model, numbers = self.model(), self._numbers
         refits = Refits(
             view=self._curator.view.knowing(groups=self._groups),
+            layout=self._layout,
             groups_sigma=self._groups_sigma(),
             batches=batches,
             passes=passes,

@@ -28,6 +28,8 @@ OF_ROLES = 12
 """to what members of each role are like,"""
 ROLE_NUMBERS = 24
 """so many times where that is a number that everybody has;"""
+OF_SIZES = 24
+"""to how many members there are of each role in groups of each size;"""
 WITHIN = 4
 """to other sets of attributes of one person, or of the group, alone: what cannot be in a single
 record is noticed first;"""
@@ -68,6 +70,10 @@ def _usual(schema: Schema, marginal: Marginal) -> int:
             return SIZE_NUMBERS if size else 1
         return AMOUNTS
     if marginal.group:
+        if marginal.group == (len(schema.group_attributes),) and marginal.individual == (
+            len(members),
+        ):
+            return OF_SIZES
         return 1 if marginal.individual else WITHIN
     if len(members) not in marginal.individual:
         return WITHIN

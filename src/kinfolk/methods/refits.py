@@ -59,6 +59,8 @@ class Refits:
 
     view: PublicView
     """What could be bought; it knows the number of groups."""
+    layout: Layout
+    """With the compositions that are fitted."""
     groups_sigma: float
     """The noise of the number of groups; 0 where it is public."""
     batches: Sequence[Measured]
@@ -91,9 +93,9 @@ class Refits:
             batch.parametric_bootstrap(model.probabilities, rng, scale=scale).smoothed()
             for batch in self.batches
         ]
-        fit = MixtureFit.random(model.layout, again, components=self.components, rng=rng)
+        fit = MixtureFit.random(self.layout, again, components=self.components, rng=rng)
         fit.run(self.passes, rng=rng)
-        probabilities = calibrated(model.layout, again, fit.probabilities)
+        probabilities = calibrated(self.layout, again, fit.probabilities)
         shares = None
         if shapes is not None and self.fine:
             counts = expected_counts(model, shapes, self.view, self.fine, self.groups)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
@@ -58,6 +58,8 @@ class Layout:
     """For each role, how many members each of its slots holds."""
     coarse: bool = False
     """Whether numbers have large bins (`schema.bins`): so are coarse marginals answered."""
+    kept: frozenset[int] | None = None
+    """The compositions that groups can have, by position; without it all of the schema's."""
 
     @classmethod
     def of(cls, schema: Schema, *, scheme: Scheme | None = None) -> Layout:
@@ -105,6 +107,15 @@ class Layout:
                     f"the scheme {list(part)} holds {sum(part)} members{of}, but a group may have "
                     f"{number}. Add slots, or larger ones."
                 )
+
+    def keeping(self, compositions: Iterable[int]) -> Layout:
+        """The same layout for groups of these compositions only, by position.
+
+        >>> from kinfolk.datasets import load_schema
+        >>> Layout.of(load_schema("acs-rel")).keeping([0, 2]).possible[:4].tolist()
+        [True, False, True, False]
+        """
+        return replace(self, kept=frozenset(compositions))
 
     @property
     def _role_names(self) -> tuple[str, ...]:
@@ -244,7 +255,10 @@ class Layout:
     def possible(self) -> npt.NDArray[np.bool_]:
         """(rows,) whether a category can occur there at all."""
         own = [allowed for kinds in self._kinds for kind in kinds for allowed in kind]
-        return np.concatenate([np.ones(self.individual_start, np.bool_), *own])
+        first = np.ones(self.individual_start, np.bool_)
+        if self.kept is not None:
+            first[: self.group_start] = np.isin(np.arange(self.group_start), list(self.kept))
+        return np.concatenate([first, *own])
 
     def masked(self, logits: Floats) -> Floats:
         """Logits, (rows, K), with nothing left for what cannot occur; changed in place."""

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from kinfolk.data.shapes import SHARES, Shapes
 from kinfolk.errors import KinfolkError
 from kinfolk.methods.allocate import FINELY, planned_purchases
+from kinfolk.methods.compositions import fitted_layout
 from kinfolk.methods.marginals import Marginals
 from kinfolk.methods.method import Progress, silent
 from kinfolk.methods.refits import (
@@ -182,10 +183,12 @@ def refits_of(release: Release, rng: np.random.Generator) -> Refits:
             cells = workload.marginals[at].cells
             found[at] = np.stack([np.zeros(cells), np.full(cells, precision)])
     parts = np.array_split(np.arange(method.components), method.parts)
+    layout = fitted_layout(model)
     return Refits(
         view=view,
         groups_sigma=noise.get(GROUPS, 0.0),
-        batches=deal_batches(model.layout, view, found, rng),
+        layout=layout,
+        batches=deal_batches(layout, view, found, rng),
         passes=int(passes[0]),
         components=len(parts[0]),
         fine=fine,

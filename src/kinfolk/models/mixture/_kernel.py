@@ -31,10 +31,10 @@ class Tile(NamedTuple):
 
     table: Floats
     """(rows, TILE) the probabilities."""
-    weight: Floats
-    """(weights, TILE) the composition weights of entries."""
     result: Floats
     """(results,) what the tile adds to the results, or the cotangents of those."""
+    weight: Floats
+    """(weights, TILE) the composition weights of entries."""
     stored: Floats
     """(stored, TILE) outputs that are waiting for left factors."""
     left: Floats
@@ -58,6 +58,32 @@ _OPTIONS: dict[str, Any] = {
 }
 _inner = numba.njit(forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **_OPTIONS)
 _outer = compiled(**_OPTIONS)
+
+
+@_inner
+def _weigh(programs: Programs, tile: Tile) -> None:
+    """The weights of entries: sums of compositions' chances."""
+    weight, kind = tile.weight, tile.weight.dtype.type
+    for row in range(len(programs.weight_starts) - 1):
+        for k in range(TILE):
+            weight[row, k] = 0
+        for term in range(programs.weight_starts[row], programs.weight_starts[row + 1]):
+            composition, times = programs.compositions[term], kind(programs.coefficients[term])
+            for k in range(TILE):
+                weight[row, k] += times * tile.table[composition, k]
+
+
+@_inner
+def _weigh_vjp(programs: Programs, cotangents: Tile) -> None:
+    """From the cotangents of weights to those of compositions."""
+    weight, kind = cotangents.weight, cotangents.weight.dtype.type
+    for row in range(len(programs.weight_starts) - 1):
+        for term in range(programs.weight_starts[row], programs.weight_starts[row + 1]):
+            composition, times = programs.compositions[term], kind(programs.coefficients[term])
+            for k in range(TILE):
+                cotangents.table[composition, k] += times * weight[row, k]
+        for k in range(TILE):
+            weight[row, k] = 0
 
 
 @_inner
@@ -358,13 +384,14 @@ def sweep(
     programs: Programs, work: Work, chosen: Ints, vjp: bool,
     decoded: Ints, tile: Tile, cotangents: Tile,
 ) -> None:  # fmt: skip
-    """Add the results of all jobs and stacks; or, for a vjp, the cotangents of table and weights.
+    """Add the results of all jobs and stacks; or, for a vjp, the cotangents of the table.
 
     chosen: which jobs; where jobs are alone, which stacks as well.
     decoded: (attributes,) room for row numbers.
     tile, cotangents: results are added to the tile's; for a vjp, their cotangents are given in
-        `cotangents`, and those of table and weight are added there.
+        `cotangents`, and those of the table are added there.
     """
+    _weigh(programs, tile)
     # Outputs go ahead, because left cells are multiplied by them; then cotangents come back. Jobs
     # that are alone go there and back one by one, the others together.
     for turn in range(len(chosen) if work.alone else 1):
@@ -379,3 +406,5 @@ def sweep(
             while stack < end:
                 _stack(work, stack, vjp, tile, cotangents)
                 stack += 1
+    if vjp:
+        _weigh_vjp(programs, cotangents)

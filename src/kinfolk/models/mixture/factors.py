@@ -16,7 +16,7 @@ That form never subtracts nearly equal numbers.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -180,8 +180,12 @@ class Programs(NamedTuple):
     entry_starts: Ints
     features: Ints
     rows: Ints
+    weight_starts: Ints
+    """(weights + 1,) where a weight's terms begin: it is the sum of some compositions' chances,"""
+    compositions: Ints
+    """by position,"""
     coefficients: Ints
-    """(weights, compositions) what the weights of entries are in terms of the compositions."""
+    """times these."""
 
 
 Part = tuple[MemberFactor, int | None]
@@ -242,6 +246,7 @@ class Factors:
         outputs = [entries for found in self._entries for entries in found]
         entries = [entry for found in outputs for entry in found]
         rows = [np.frombuffer(row, np.int64) for row in self._rows]
+        terms = [np.flatnonzero(row) for row in rows]
         return Programs(
             slot_count=self.layout.slots,
             kind_starts=self.layout.kind_starts,
@@ -258,7 +263,11 @@ class Factors:
             entry_starts=starts(outputs),
             features=ints([feature for feature, _ in entries]),
             rows=ints([row for _, row in entries]),
-            coefficients=np.array(rows, np.int64).reshape(-1, len(self.layout.sizes)),
+            weight_starts=starts(terms),
+            compositions=np.concatenate([ints([]), *terms]),
+            coefficients=np.concatenate(
+                [ints([]), *(r[t] for r, t in zip(rows, terms, strict=True))]
+            ),
         )
 
 
@@ -266,7 +275,7 @@ def _outputs(layout: Layout, factor: MemberFactor, size: int | None) -> list[Out
     found: dict[int, Output] = {asker: {} for asker in factor.askers(layout)}
     for index, total in enumerate(layout.sizes.tolist()):
         weight = factor.weights[total]
-        if weight == 0 or size not in (None, total):
+        if weight == 0 or size not in (None, total) or not layout.possible[index]:
             continue
         for asker, members, times in _added(layout, factor, index):
             terms = found[asker if factor.split else NOBODY]
@@ -321,6 +330,6 @@ def ints(numbers: Sequence[int]) -> Ints:
     return np.array(numbers, np.int64)
 
 
-def starts(parts: Sequence[Sequence[object]]) -> Ints:
+def starts(parts: Sequence[Sized]) -> Ints:
     """Where each part begins if all are laid end to end; the last entry is their length."""
     return np.cumsum([0, *map(len, parts)], dtype=np.int64)

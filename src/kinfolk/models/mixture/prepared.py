@@ -120,13 +120,13 @@ class Prepared:
 
     def answers(self, probabilities: Floats) -> Answers:
         """(queries,) what one group adds on average. probabilities: (rows, K)."""
-        table, weights = self._tiled(probabilities)
+        table = _tiled(probabilities)
         nothing = np.empty((len(table), 0, TILE), table.dtype)
         found = np.empty(self.size)
         for work in self._work:
             jobs = np.arange(len(work.programs))
             results = np.zeros((len(table), len(work.places)))
-            self._sweep(work, jobs, results, (table, weights), (nothing, nothing), vjp=False)
+            self._sweep(work, jobs, results, table, nothing, vjp=False)
             found[work.places] = results.sum(axis=0)
         found /= probabilities.shape[1]
         return found
@@ -142,59 +142,47 @@ class Prepared:
         given = np.asarray(cotangent, np.float64) / probabilities.shape[1]
         if given.shape != (self.size,):
             raise ValueError(f"cotangent has shape {given.shape}, expected {(self.size,)}")
-        table, weights = self._tiled(probabilities)
-        by_table, by_weights = (_zeros(one.shape, one.dtype) for one in (table, weights))
+        table = _tiled(probabilities)
+        by_table = _zeros(table.shape, table.dtype)
         for work in self._work:
             jobs = np.flatnonzero(given) if work.alone else np.arange(len(work.programs))
             results = given[work.places][None]
-            self._sweep(work, jobs, results, (table, weights), (by_table, by_weights), vjp=True)
-        coefficients = self._programs.coefficients
-        by_table[:, : coefficients.shape[1]] += coefficients.T.astype(table.dtype) @ by_weights
+            self._sweep(work, jobs, results, table, by_table, vjp=True)
         found = _untiled(by_table, probabilities.shape[1])
         found[~self.layout.possible] = 0
         return found
-
-    def _tiled(self, probabilities: Floats) -> tuple[Floats, Floats]:
-        """(tiles, rows, TILE) the table, filled up with zeros; (tiles, weights, TILE) weights."""
-        rows, components = probabilities.shape
-        table = _zeros((-(-components // TILE), rows, TILE), probabilities.dtype)
-        for tile, out in enumerate(table):
-            part = probabilities[:, tile * TILE : (tile + 1) * TILE]
-            out[:, : part.shape[1]] = part
-        coefficients = self._programs.coefficients
-        return table, coefficients.astype(table.dtype) @ table[:, : coefficients.shape[1]]
 
     def _sweep(
         self,
         work: Work,
         jobs: Ints,
         results: Answers,
-        values: tuple[Floats, Floats],
-        cotangents: tuple[Floats, Floats],
+        table: Floats,
+        by_table: Floats,
         *,
         vjp: bool,
     ) -> None:
-        """Run the compiled loops on all tiles of table and weights.
+        """Run the compiled loops on all tiles of the table.
 
         results: (tiles, results) to be added to; for a vjp, (1, results) their cotangents.
         """
-        table, weights = values
-        by_table, by_weights = cotangents
 
         def share(low: int, high: int) -> None:
             decoded = np.empty(len(work.firsts), np.int64)
             room, room_back = self._room(work, table.dtype), self._room(work, table.dtype)
             for tile in range(low, high):
                 result = results[tile % len(results)]
-                ahead = Tile(table[tile], weights[tile], result, *room)
-                back = Tile(by_table[tile], by_weights[tile], result, *room_back)
+                ahead = Tile(table[tile], result, *room)
+                back = Tile(by_table[tile], result, *room_back)
                 sweep(self._programs, work, jobs, vjp, decoded, ahead, back)
 
         in_threads(share, len(table))
 
     def _room(self, work: Work, kind: npt.DTypeLike) -> tuple[Any, ...]:
-        """Stored outputs, left cells, outer products, features, an output, live kinds of a tile."""
-        rows = (work.stored, 4, self.layout.kinds, self._programs.most_features)
+        """Weights, stored outputs, left cells, outer products, features, an output, live kinds."""
+        programs = self._programs
+        weights = len(programs.weight_starts) - 1
+        rows = (weights, work.stored, 4, self.layout.kinds, programs.most_features)
         live = np.zeros(self.layout.kinds, np.int64)
         return (*(_zeros((count, TILE), kind) for count in rows), _zeros((TILE,), kind), live)
 
@@ -205,6 +193,16 @@ def _zeros(shape: tuple[int, ...], kind: npt.DTypeLike) -> Floats:
     room = np.zeros(length + LINE, np.uint8)
     start = -room.ctypes.data % LINE
     return np.ndarray(shape, kind, room, start)
+
+
+def _tiled(probabilities: Floats) -> Floats:
+    """(rows, K) -> (tiles, rows, TILE), filled up with zeros."""
+    rows, components = probabilities.shape
+    table = _zeros((-(-components // TILE), rows, TILE), probabilities.dtype)
+    for tile, out in enumerate(table):
+        part = probabilities[:, tile * TILE : (tile + 1) * TILE]
+        out[:, : part.shape[1]] = part
+    return table
 
 
 def _untiled(table: Floats, components: int) -> Floats:
