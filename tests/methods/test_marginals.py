@@ -425,7 +425,7 @@ def test_what_makes_a_household_gets_more_of_the_budget() -> None:
     workload = SMALL.asks(Workload.of(schema, k=2))
     guarantee = promise(REPLACE, delta=1e-9, accounting=Accounting.GAUSSIAN)
     offer = PublicView.of(workload, guarantee, size_weighted=True).knowing(groups=10**6)
-    role = len(schema.individual_attributes)
+    role, size = len(schema.individual_attributes), len(schema.group_attributes)
     noise: dict[str, set[float]] = {}
     for one in allocate_budget(offer).values():
         for marginal in (workload.marginals[at] for at in one.marginals):
@@ -435,6 +435,8 @@ def test_what_makes_a_household_gets_more_of_the_budget() -> None:
                 kind = "in detail" if detailed else "in common"
             elif role in marginal.individual and not marginal.group:
                 kind = "roles"
+            elif marginal.individual == (role,) and marginal.group == (size,):
+                kind = "sizes and roles"
             elif marginal.coarse:
                 kind = "sizes and ages"
             noise.setdefault(kind, set()).add(one.sigma(offer))
@@ -443,8 +445,9 @@ def test_what_makes_a_household_gets_more_of_the_budget() -> None:
     assert max(noise["roles"]) < min(noise["others"]) / 2
     # Everything else is still bought.
     assert max(noise["sizes and ages"]) < min(noise["others"]) / 3
+    assert max(noise["sizes and roles"]) < min(noise["others"]) / 2
     kinds = {"in common", "in detail", "roles", "sizes and ages", "others", "other relations"}
-    assert set(noise) == kinds
+    assert set(noise) == {*kinds, "sizes and roles"}
 
 
 def test_the_user_says_what_matters_more() -> None:

@@ -22,7 +22,7 @@ from kinfolk.privacy.sensitivity import (
     workload_weights,
 )
 from kinfolk.privacy.unit import Neighbours
-from kinfolk.queries.added_marginals import with_numbers
+from kinfolk.queries.added_marginals import with_numbers, with_totals
 from kinfolk.queries.counting import count
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Level, Role, Roles, Schema
@@ -132,7 +132,7 @@ def change_person_finely(data: Encoded, person: int, rng: np.random.Generator) -
 @given(schema=schemas(), seed=st.integers(0, 2**32 - 1))
 def test_numbers_on_their_own_stay_within_bounds(schema: Schema, seed: int, weighted: bool) -> None:
     rng = np.random.default_rng(seed)
-    workload = with_numbers(Workload.of(schema))
+    workload = with_totals(with_numbers(Workload.of(schema)))
     for neighbours in (REPLACE, ADD_REMOVE, IN_PLACE):
         weights = workload_weights(workload, neighbours.unit) if weighted else None
         old = with_cells(one_group(schema, rng), rng)

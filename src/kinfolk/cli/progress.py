@@ -101,6 +101,7 @@ FORCE = click.option("--force", is_flag=True, help="Overwrite what is there; nev
 LABELS = {
     "measuring": "Measuring marginals",
     "reading public tables": "Learning from public tables",
+    "raking": "Finding out which groups to keep",
     "repeating": "Working out standard errors",
     "stopping": "Stopping after this step (Ctrl-C again: at once);",
     "trying": "Finding out how long to fit",

@@ -30,9 +30,15 @@ SIZES_SHARE = (Fraction(1, 100), Fraction(25, 100))
 """... for so much of the budget at least and at most."""
 BY_BINS, FINELY = "numbers 1 of 2", "numbers 2 of 2"
 """What the steps are called that buy every number on its own."""
-NUMBER_SHARE, NUMBERS_SHARE = Fraction(3, 200), Fraction(12, 100)
+NUMBER_SHARE, NUMBERS_SHARE = Fraction(3, 400), Fraction(6, 100)
 """Of the budget, for how many are in the bins of a number: for each, and for all at most. Their
 means need it: the noise of all other marginals makes rare bins, the largest ones, too full."""
+TOTALS, BANDS = "totals 1 of 2", "totals 2 of 2"
+"""What the steps are called that buy what groups have of amounts."""
+TOTAL_SHARE, TOTALS_SHARE = Fraction(2, 100), Fraction(10, 100)
+"""Of the budget, for how much all groups have of an amount: for each, and for all at most."""
+BANDS_SHARE = Fraction(3, 100)
+"""Of the budget, for how a group's amount goes with what its members have together."""
 CELLS_SHARE = Fraction(2, 100)
 """Of the budget, for where inside their bins numbers lie: all of them together."""
 PORTION = 100_000
@@ -75,7 +81,7 @@ def allocate_budget(view: PublicView) -> dict[str, MeasurementGroup]:
         raise KinfolkError("how much noise can be borne depends on how many groups there are.")
     rho = view.rho - sum((step.rho for step in first_steps(view)), Fraction(0))
     marginals = view.workload.marginals
-    before = (*_sizes(view).values(), *_numbers(view).values())
+    before = (*_sizes(view).values(), *_numbers(view).values(), *_totals(view).values())
     rho -= sum((one.rho for one in before), Fraction(0))
     orders: dict[bool, set[int]] = {}
     own = _on_their_own(view)
@@ -98,8 +104,8 @@ def allocate_budget(view: PublicView) -> dict[str, MeasurementGroup]:
 
 
 def planned_purchases(view: PublicView) -> dict[str, MeasurementGroup]:
-    """All that is bought beside the number of groups: sizes, marginals, numbers, in that order."""
-    return _sizes(view) | allocate_budget(view) | _numbers(view)
+    """All that is bought beside the number of groups, in order."""
+    return _sizes(view) | allocate_budget(view) | _numbers(view) | _totals(view)
 
 
 def _on_their_own(view: PublicView) -> set[int]:
@@ -110,7 +116,7 @@ def _on_their_own(view: PublicView) -> set[int]:
 
 def is_own(schema: Schema, marginal: Marginal) -> bool:
     """Whether a marginal is about sizes or one number, measured on its own with little noise."""
-    return marginal.alone or is_sizes(schema, marginal)
+    return (marginal.alone and not marginal.total) or is_sizes(schema, marginal)
 
 
 def _sizes(view: PublicView) -> dict[str, MeasurementGroup]:
@@ -157,7 +163,11 @@ def _numbers(view: PublicView) -> dict[str, MeasurementGroup]:
     """Every number on its own: how many are in its bins, and where inside of these they lie."""
     marginals = view.workload.marginals
     bins, cells = (
-        tuple(at for at, one in enumerate(marginals) if one.alone and one.fine is fine)
+        tuple(
+            at
+            for at, one in enumerate(marginals)
+            if one.alone and not one.total and one.fine is fine
+        )
         for fine in (False, True)
     )
     if not bins:
@@ -167,6 +177,22 @@ def _numbers(view: PublicView) -> dict[str, MeasurementGroup]:
         BY_BINS: MeasurementGroup(marginals=bins, rho=view.rho * share),
         FINELY: MeasurementGroup(marginals=cells, rho=view.rho * CELLS_SHARE),
     }
+
+
+def _totals(view: PublicView) -> dict[str, MeasurementGroup]:
+    """What groups have of every amount, and how two amounts go together."""
+    marginals = view.workload.marginals
+    sums, bands = (
+        tuple(at for at, one in enumerate(marginals) if one.total == kind)
+        for kind in ("sum", "bands")
+    )
+    found = {}
+    if sums:
+        share = min(TOTAL_SHARE * len(sums), TOTALS_SHARE)
+        found[TOTALS] = MeasurementGroup(marginals=sums, rho=view.rho * share)
+    if bands:
+        found[BANDS] = MeasurementGroup(marginals=bands, rho=view.rho * BANDS_SHARE)
+    return found
 
 
 def _whole(view: PublicView, marginal: int) -> bool:

@@ -18,9 +18,11 @@ import numpy.typing as npt
 from kinfolk.data.shapes import SHARES, Shapes
 from kinfolk.errors import KinfolkError
 from kinfolk.methods.allocate import (
+    BANDS,
     BY_BINS,
     FINELY,
     SIZES,
+    TOTALS,
     planned_purchases,
     steps_of,
     too_noisy,
@@ -49,13 +51,22 @@ from kinfolk.methods.prior import (
     fit_public,
 )
 from kinfolk.methods.priority import comes_ahead
+from kinfolk.methods.rake import Measures, Raked, fit_raking, with_means
 from kinfolk.methods.refits import PASSES, Refits, Replicate, arrays_of, deal_batches
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout, Scheme
+from kinfolk.models.raking import RAKING, Features
+from kinfolk.models.records import Records
 from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.curator import Curator, Measurement
 from kinfolk.privacy.view import PublicView
-from kinfolk.queries.added_marginals import with_coarse, with_lower_orders, with_numbers, with_sizes
+from kinfolk.queries.added_marginals import (
+    with_coarse,
+    with_lower_orders,
+    with_numbers,
+    with_sizes,
+    with_totals,
+)
 from kinfolk.queries.workload import Marginal, Workload
 
 
@@ -114,7 +125,7 @@ class Marginals:
         Sizes are asked for in any case. Numbers are counted finely, too, and coarsely where they
         go together.
         """
-        return with_coarse(with_numbers(with_sizes(with_lower_orders(workload))))
+        return with_totals(with_coarse(with_numbers(with_sizes(with_lower_orders(workload)))))
 
     def steps(self, view: PublicView) -> list[Step]:
         """What it will buy: the number of groups, whole marginals in portions, then numbers."""
@@ -164,6 +175,8 @@ class MarginalsTraining:
         self._replicates: list[Replicate] = []
         self._passes = 0
         self._numbers: Measurement | None = None
+        self._totals: dict[int, npt.NDArray[np.float64]] = {}
+        self._raked: Raked | None = None
         self._groups = 0
 
     def run(self, progress: Progress = silent) -> None:
@@ -192,7 +205,21 @@ class MarginalsTraining:
         )
         if self._public is None or not self._informed(batches, halves, misfit, progress):
             self._fit_parts(batches, passes, sizes, progress)
-        self._repeat(dealt, passes, sizes[0], progress)
+        measures = Measures.of(view, self._totals, Features.of(view.workload.schema))
+        if self._totals:
+            progress("raking", 0, 2)
+            raked = self._rake(measures)
+            every = np.concatenate(self._parts, axis=1)
+            self._parts = [with_means(self._layout, batches, raked, every, view)]
+            progress("raking", 1, 2)
+            self._raked = self._rake(measures)
+            progress("raking", 2, 2)
+        self._repeat(dealt, passes, sizes[0], measures, progress)
+
+    def _rake(self, measures: Measures) -> Raked:
+        model = self.model()
+        records = Records(model=model, shapes=self._shapes(model))
+        return fit_raking(records, measures, rng=self._rng)
 
     def _fit_parts(
         self, batches: Sequence[Measured], passes: int, sizes: Sequence[int], progress: Progress
@@ -234,6 +261,8 @@ class MarginalsTraining:
         shapes = self._shapes(self.model())
         if shapes is not None:
             found[SHARES] = shapes.to_arrays()[SHARES]
+        if self._raked is not None:
+            found[RAKING] = self._raked.raking.to_array()
         return found
 
     def findings(self) -> Mapping[str, Any]:
@@ -284,7 +313,7 @@ class MarginalsTraining:
         number = self._groups = buy_groups(curator)
         groups = planned_purchases(curator.view.knowing(groups=number))
         cost = affordable(curator, {key: one.rho for key, one in groups.items()})
-        if not set(cost) - {SIZES, BY_BINS, FINELY}:
+        if not set(cost) - {SIZES, BY_BINS, FINELY, TOTALS, BANDS}:
             raise nothing_left()
         found: dict[int, npt.NDArray[np.float64]] = {}
         for done, step in enumerate(cost, 1):
@@ -298,11 +327,17 @@ class MarginalsTraining:
             precision = np.full(len(rates), (number / bought.sigma) ** 2)
             cells = np.cumsum([curator.workload.marginals[at].cells for at in one.marginals])[:-1]
             parts = np.split(np.stack([rates, precision]), cells, axis=1)
-            found.update(zip(one.marginals, parts, strict=True))
+            whole = self._totals if step in (TOTALS, BANDS) else found
+            whole.update(zip(one.marginals, parts, strict=True))
         return found
 
     def _repeat(
-        self, batches: Sequence[Measured], passes: int, components: int, progress: Progress
+        self,
+        batches: Sequence[Measured],
+        passes: int,
+        components: int,
+        measures: Measures,
+        progress: Progress,
     ) -> None:
         """What would have been learnt, had this model been the truth: again with fresh noise.
 
@@ -319,6 +354,8 @@ class MarginalsTraining:
             components=components,
             fine=() if numbers is None else numbers.marginals,
             fine_sigma=0.0 if numbers is None else numbers.sigma,
+            measures=measures,
+            means=None if self._raked is None else self._raked.means,
         )
         self._passes = passes
         shapes = self._shapes(model)

@@ -17,7 +17,7 @@ IN_COMMON = 40
 many bins, to their large bins;"""
 IN_DETAIL = 4
 """to the bins themselves so many times),"""
-EVERYBODYS = 240
+EVERYBODYS = 300
 """to a number that everybody has, such as the age, so many times: couples and generations show in
 it more than in anything else;"""
 AMOUNTS = 14
@@ -26,6 +26,8 @@ SIZE_NUMBERS = 40
 """to the size with a number that everybody has;"""
 OF_ROLES = 12
 """to what members of each role are like,"""
+OF_FEW, FEW = 48, 3
+"""so many times where that has hardly any categories, such as the sex,"""
 ROLE_NUMBERS = 24
 """so many times where that is a number that everybody has;"""
 OF_SIZES = 24
@@ -78,7 +80,9 @@ def _usual(schema: Schema, marginal: Marginal) -> int:
     if len(members) not in marginal.individual:
         return WITHIN
     own = [members[at] for at in marginal.individual if at < len(members)]
-    return ROLE_NUMBERS if all(map(is_everybodys, own)) else OF_ROLES
+    if all(map(is_everybodys, own)):
+        return ROLE_NUMBERS
+    return OF_FEW if all(one.size <= FEW for one in own) else OF_ROLES
 
 
 def _wanted(schema: Schema, marginal: Marginal) -> Fraction:

@@ -20,10 +20,12 @@ from kinfolk.methods.calibrate import calibrated
 from kinfolk.methods.mixture_fit import BATCHES, TOGETHER, Measured, MixtureFit, Table
 from kinfolk.methods.number_shapes import expected_counts, fit_shapes
 from kinfolk.methods.priority import comes_ahead
+from kinfolk.methods.rake import Measures, fit_raking, with_means
 from kinfolk.methods.smooth import NumberTable
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
 from kinfolk.models.mixture.grains import Grains
+from kinfolk.models.records import Records
 from kinfolk.privacy.curator import Measurement
 from kinfolk.privacy.view import PublicView
 from kinfolk.queries.impossible import impossible_queries
@@ -35,6 +37,8 @@ REPLICATES = "replicates"
 """Under this name a release keeps models fitted again to made-up noise, (replicates, rows, K),"""
 REPLICATE_SHARES = "replicate_shares"
 """how numbers lie inside their bins in each, (replicates, cells),"""
+REPLICATE_RAKING = "replicate_raking"
+"""how groups are raked in each, (replicates, features + sizes),"""
 REPLICATE_GROUPS = "replicate_groups"
 """how many groups there would have been taken to be, (replicates,),"""
 PASSES = "passes"
@@ -51,6 +55,8 @@ class Replicate:
     """(cells,) how its numbers lie inside their bins, where that was bought."""
     groups: int
     """How many groups there would have been taken to be."""
+    raking: npt.NDArray[np.float64] | None = None
+    """(features + sizes,) how its groups are raked, where that was learnt."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -73,6 +79,10 @@ class Refits:
     """The marginals of numbers that were counted finely, by position in the workload, ..."""
     fine_sigma: float = 0.0
     """... and their noise."""
+    measures: Measures | None = None
+    """What was measured of whole groups; of it, the noise matters."""
+    means: npt.NDArray[np.float64] | None = None
+    """(features,) what the model's groups are like, as they are drawn."""
 
     @property
     def groups(self) -> int:
@@ -96,7 +106,7 @@ class Refits:
         fit = MixtureFit.random(self.layout, again, components=self.components, rng=rng)
         fit.run(self.passes, rng=rng)
         probabilities = calibrated(self.layout, again, fit.probabilities)
-        shares = None
+        fitted, found = HPD(layout=model.layout, probabilities=probabilities), shapes
         if shapes is not None and self.fine:
             counts = expected_counts(model, shapes, self.view, self.fine, self.groups)
             noise = self.fine_sigma * rng.standard_normal(len(counts))
@@ -105,9 +115,21 @@ class Refits:
                 values=np.rint(counts + noise).astype(np.int64),
                 sigma=self.fine_sigma,
             )
+            found = fit_shapes(fitted, self.view, made_up, groups)
+        raking = None
+        if self.measures is not None and self.means is not None:
+            measures = self.measures.around(self.means * scale, rng)
+            raked = fit_raking(Records(model=fitted, shapes=found), measures, rng=rng)
+            probabilities = with_means(self.layout, again, raked, probabilities, self.view)
             fitted = HPD(layout=model.layout, probabilities=probabilities)
-            shares = fit_shapes(fitted, self.view, made_up, groups).to_arrays()[SHARES]
-        return Replicate(probabilities=probabilities, shares=shares, groups=groups)
+            raked = fit_raking(Records(model=fitted, shapes=found), measures, rng=rng)
+            raking = raked.raking.to_array()
+        return Replicate(
+            probabilities=probabilities,
+            shares=found.to_arrays()[SHARES] if found is not None and self.fine else None,
+            groups=groups,
+            raking=raking,
+        )
 
 
 def arrays_of(replicates: Sequence[Replicate]) -> Mapping[str, npt.NDArray[Any]]:
@@ -115,10 +137,12 @@ def arrays_of(replicates: Sequence[Replicate]) -> Mapping[str, npt.NDArray[Any]]
     if not replicates:
         return {}
     shares = [one.shares for one in replicates if one.shares is not None]
+    raking = [one.raking for one in replicates if one.raking is not None]
     return {
         REPLICATES: np.stack([one.probabilities for one in replicates]),
         REPLICATE_GROUPS: np.array([one.groups for one in replicates], np.int64),
         **({REPLICATE_SHARES: np.stack(shares)} if shares else {}),
+        **({REPLICATE_RAKING: np.stack(raking)} if raking else {}),
     }
 
 

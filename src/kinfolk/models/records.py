@@ -24,6 +24,7 @@ from kinfolk.data.shapes import Shapes
 from kinfolk.errors import KinfolkError
 from kinfolk.models.base import GroupSource, Model, check_groups, rechunked, sample
 from kinfolk.models.batches import Batches, Seeds, batch_rng, fresh_seeds
+from kinfolk.models.raking import Raking
 from kinfolk.schema import Schema
 from kinfolk.schema.attributes import shown
 from kinfolk.schema.where import Where
@@ -130,6 +131,8 @@ class Records:
     model: Model
     shapes: Shapes | None = None
     """How numbers lie inside their bins; evenly without."""
+    raking: Raking | None = None
+    """Which groups are kept, so that what was measured of whole groups comes out; all without."""
     types: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Storage types (Arrow) by table and column, which numbers are rounded to."""
     where: Where | None = None
@@ -209,11 +212,12 @@ class Records:
     def _keeping(self, codes: Encoded, rng: np.random.Generator) -> Encoded:
         """A batch in which every group keeps every rule; the compositions stay as they are."""
         batch = self._completed(codes, rng)
-        if not batch.schema.rules:
+        if not batch.schema.rules and self.raking is None:
             return batch
-        waiting = np.flatnonzero(broken(batch))
+        against = broken(batch)
         self.acceptance.drawn += batch.groups
-        self.acceptance.kept += batch.groups - len(waiting)
+        self.acceptance.kept += batch.groups - int(against.sum())
+        waiting = np.flatnonzero(against | self._left(batch, rng))
         if not len(waiting):
             return batch
         found: list[Encoded] = [batch]
@@ -223,7 +227,7 @@ class Records:
             tries = int(np.clip(TRIES // len(waiting), 1, MOST_TRIES))
             wanted = np.repeat(waiting, tries)
             fresh = self._completed(self._source.like(compositions[wanted], rng=rng), rng)
-            good = np.flatnonzero(~broken(fresh))
+            good = np.flatnonzero(~(broken(fresh) | self._left(fresh, rng)))
             # The first try that keeps the rules, for every group that has one.
             filled, first = np.unique(wanted[good], return_index=True)
             source[filled] = sum(part.groups for part in found) + np.arange(len(filled))
@@ -234,6 +238,12 @@ class Records:
         else:
             source[waiting] = self._stand_ins(batch, source, waiting, rng)
         return Encoded.joined(found).take(source)
+
+    def _left(self, groups: Encoded, rng: np.random.Generator) -> Bools:
+        """(groups,) which groups are not kept, by raking."""
+        if self.raking is None:
+            return np.zeros(groups.groups, np.bool_)
+        return ~self.raking.kept(groups, rng)
 
     def _stand_ins(
         self, batch: Encoded, source: Ints, waiting: Ints, rng: np.random.Generator

@@ -38,6 +38,9 @@ def group_contribution(
 ) -> Contribution:
     """What a whole group of a composition can add."""
     size = sum(composition)
+    if marginal.total:
+        # At most one cap, or one cell of all.
+        return Contribution(single=1, l1=1, l2_squared=1)
     if marginal.level == "individual":
         # Everybody may fall into the same cell.
         return Contribution(single=size, l1=size, l2_squared=size * size)

@@ -207,9 +207,11 @@ def moves_whole_groups(schema: Schema, marginal: Marginal, unit: Unit) -> bool:
     """Whether a change of one unit can move all that a group adds to the marginal.
 
     So it is if the unit is the group, and if one of the marginal's group attributes is computed
-    from the members: with one of them, the whole group may change its place.
+    from the members, or a total of theirs is counted: with one of them, the whole group may change
+    its place.
     """
-    return unit is Unit.GROUP or _touches_derived(schema, marginal)
+    totalled = bool(marginal.total and marginal.individual)
+    return unit is Unit.GROUP or totalled or _touches_derived(schema, marginal)
 
 
 def _touches_derived(schema: Schema, marginal: Marginal) -> bool:
@@ -314,4 +316,11 @@ def workload_weights(workload: Workload, unit: Unit) -> Ints:
 def _kind(schema: Schema, marginal: Marginal) -> tuple[object, ...]:
     """Everything about a marginal that its sensitivity depends on."""
     cells = (marginal.individual_cells, marginal.relative_cells)
-    return (marginal.level, marginal.relation, *cells, _touches_derived(schema, marginal))
+    totalled = (marginal.total, bool(marginal.individual))
+    return (
+        marginal.level,
+        marginal.relation,
+        *cells,
+        *totalled,
+        _touches_derived(schema, marginal),
+    )

@@ -12,6 +12,7 @@ from dataclasses import replace
 from kinfolk.queries.workload import Marginal, Workload, order_of
 from kinfolk.schema import Level, Numeric, Schema
 from kinfolk.schema.bins import FineAttributes, coarse_size, finer, is_coarser
+from kinfolk.schema.totals import Totals
 
 
 def parts_of(marginal: Marginal) -> Iterator[Marginal]:
@@ -129,6 +130,58 @@ def with_coarse(workload: Workload) -> Workload:
         if (alike or amounts) and (coarse := coarse_marginal(schema, marginal)) is not None:
             found.append(coarse)
     return replace(workload, marginals=(*workload.marginals, *found))
+
+
+def with_totals(workload: Workload) -> Workload:
+    """The workload, followed by what groups have of every amount (`schema.totals`).
+
+    How much all of them have, amount by amount; and how many groups are in each pair of bands: of
+    the group's largest amount, and of what its members have together.
+
+    >>> from kinfolk import load_schema
+    >>> asked = Workload.of(load_schema("detroit"), k=1, attributes=["sex"])
+    >>> [(one.total, one.shape) for one in with_totals(asked).marginals if one.total]
+    [('sum', (1,))]
+    """
+    totals = Totals(schema=workload.schema)
+    found = [total_marginal(workload.schema, one.level, one.positions) for one in totals.sums]
+    if totals.joint is not None:
+        found.append(bands_marginal(workload.schema))
+    return replace(workload, marginals=(*workload.marginals, *found))
+
+
+def total_marginal(schema: Schema, level: Level, positions: tuple[int, ...]) -> Marginal:
+    """How much all groups have of one amount; ValueError if it is none."""
+    if all((one.level, one.positions) != (level, positions) for one in Totals(schema=schema).sums):
+        raise ValueError("what is said to be added up is no amount")
+    return Marginal(
+        level=Level.GROUP,
+        relation=None,
+        group=positions if level is Level.GROUP else (),
+        individual=positions if level is Level.INDIVIDUAL else (),
+        relative=(),
+        shape=(1,),
+        alone=True,
+        total="sum",
+    )
+
+
+def bands_marginal(schema: Schema) -> Marginal:
+    """How many groups are in each pair of bands; ValueError if the schema has no such amounts."""
+    totals = Totals(schema=schema)
+    shape = totals.shape_of_joint()
+    assert totals.joint is not None  # noqa: S101  (`shape_of_joint` has seen to it)
+    own, members = totals.joint
+    return Marginal(
+        level=Level.GROUP,
+        relation=None,
+        group=(own,),
+        individual=members.positions,
+        relative=(),
+        shape=shape,
+        alone=True,
+        total="bands",
+    )
 
 
 def coarse_marginal(schema: Schema, marginal: Marginal) -> Marginal | None:

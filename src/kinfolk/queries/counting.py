@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk.data.encoded import Cleaning, Encoded
+from kinfolk.data.totals import capped_units, joint_bands
 from kinfolk.errors import KinfolkError
 from kinfolk.queries.kernel import (
     GROUP,
@@ -27,6 +28,7 @@ from kinfolk.queries.kernel import (
 from kinfolk.queries.workload import Marginal, Workload, ties
 from kinfolk.schema import Level, Schema
 from kinfolk.schema.bins import FineAttributes, coarse_codes, is_coarser
+from kinfolk.schema.totals import UNITS, Totals
 
 _LEVELS = {Level.GROUP: GROUP, Level.INDIVIDUAL: INDIVIDUAL, Level.RELATION: RELATION}
 Cells = npt.NDArray[np.uint16]
@@ -62,6 +64,7 @@ class Counter:
         self._fine = FineAttributes.of(workload.schema) if workload.finely else None
         self._coarse = _coarse_tables(workload.schema) if workload.coarsely else ({}, {})
         self._families = _families(workload, self.weights)
+        self._totals = Totals(schema=workload.schema)
 
     def add(self, data: Encoded) -> None:
         """Add a chunk of whole groups."""
@@ -78,11 +81,30 @@ class Counter:
         individual_codes = _rows(data.individual, role, [*cells, *coarse])
         groups = Groups(group_codes, individual_codes, role, data.offsets)
         count_families(groups, self._families, numba.get_num_threads(), self.counts)
+        self._add_totals(data)
         self.groups += data.groups
         self.people += data.people
         self.cleaning += data.cleaning
         if data.against:
             self.against += data.against
+
+    def _add_totals(self, data: Encoded) -> None:
+        """Add what groups have of amounts: each at most its weight, to one cell."""
+        places = (one for one in enumerate(self.workload.slices()) if one[1][0].total)
+        for at, (marginal, place) in places:
+            weights = self.weights[at][data.sizes]
+            if marginal.total == "bands":
+                own, members = joint_bands(data, self._totals)
+                cells = own * marginal.shape[1] + members
+                np.add.at(self.counts[place], cells, weights)
+                continue
+            asked = (marginal.group, marginal.individual)
+            total = next(
+                one
+                for one in self._totals.sums
+                if one.positions == asked[one.level is Level.INDIVIDUAL]
+            )
+            self.counts[place] += np.sum(capped_units(data, total) * weights // UNITS)
 
     def _cells(self, data: Encoded) -> tuple[list[Cells], list[Cells]]:
         """Rows of codes that come after the others: cells, in the order of `_places`."""
@@ -130,6 +152,8 @@ def _alike(workload: Workload, weights: Ints) -> list[list[int]]:
     """
     families: dict[tuple[object, ...], list[int]] = {}
     for index, marginal in enumerate(workload.marginals):
+        if marginal.total:
+            continue
         parts = (marginal.individual, marginal.relative, weights[index].tobytes())
         grain = (marginal.fine, marginal.coarse)
         key = (marginal.relation or "", marginal.level, *parts, *grain)

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kinfolk.queries.added_marginals import coarse_marginal, number_marginal
+from kinfolk.queries.added_marginals import (
+    bands_marginal,
+    coarse_marginal,
+    number_marginal,
+    total_marginal,
+)
 from kinfolk.queries.workload import Marginal, order_of
 from kinfolk.schema import Level, Schema
 from kinfolk.schema.names import AttributeNames
@@ -13,6 +18,8 @@ from kinfolk.schema.names import AttributeNames
 PARTS = ("group", "individual", "relative")
 NUMBER, BINS, CELLS = "number", "by bins", "finely"
 """Said of a number that is counted on its own, and how."""
+TOTAL = "total"
+"""Said of what groups have of amounts, and how that is counted."""
 COARSELY = "coarsely"
 """Said of a marginal whose numbers have large bins."""
 
@@ -41,9 +48,16 @@ def describe_marginal(schema: Schema, marginal: Marginal) -> dict[str, Any]:
         "level": str(marginal.level),
         **relation,
         **{part: names for part, names in named.items() if names},
-        **({NUMBER: CELLS if marginal.fine else BINS} if marginal.alone else {}),
+        **_alone(marginal),
         **({COARSELY: True} if marginal.coarse else {}),
     }
+
+
+def _alone(marginal: Marginal) -> dict[str, str]:
+    """What is said of a marginal that is counted on its own."""
+    if not marginal.alone:
+        return {}
+    return {TOTAL: marginal.total} if marginal.total else {NUMBER: CELLS if marginal.fine else BINS}
 
 
 def marginal_from(schema: Schema, described: Mapping[str, Any]) -> Marginal:
@@ -77,6 +91,8 @@ def marginal_from(schema: Schema, described: Mapping[str, Any]) -> Marginal:
         relative=parts["relative"],
         shape=tuple(sizes),
     )
+    if TOTAL in described:
+        return _total(schema, found, described[TOTAL])
     if NUMBER in described:
         return _number(schema, found, described[NUMBER])
     return _coarsely(schema, found) if COARSELY in described else found
@@ -88,6 +104,19 @@ def _coarsely(schema: Schema, marginal: Marginal) -> Marginal:
     if found is None:
         raise ValueError("what is said to be counted coarsely has no large bins")
     return found
+
+
+def _total(schema: Schema, marginal: Marginal, how: object) -> Marginal:
+    """The same amounts as totals of groups; ValueError if they are none."""
+    positions = (marginal.group, marginal.individual)
+    if how == "sum" and order_of(marginal) == 1:
+        level = Level.GROUP if marginal.group else Level.INDIVIDUAL
+        return total_marginal(schema, level, positions[level is Level.INDIVIDUAL])
+    if how == "bands":
+        found = bands_marginal(schema)
+        if (found.group, found.individual) == positions:
+            return found
+    raise ValueError("what is said to be a total is none that is counted")
 
 
 def _number(schema: Schema, marginal: Marginal, how: object) -> Marginal:

@@ -13,6 +13,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal, TypeAlias
 
 from kinfolk.errors import KinfolkError, did_you_mean
 from kinfolk.notebook import show
@@ -24,6 +25,10 @@ FAMILIES = {Level.GROUP: "Q_G", Level.INDIVIDUAL: "Q_I", Level.RELATION: "Q_R"}
 
 MOST_MARGINALS = 100_000
 """Of a workload: with more, each would get next to nothing of a budget."""
+
+
+TotalKind: TypeAlias = Literal["sum", "bands"]
+"""How a total is counted: by how much it is, or in bands of it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +60,9 @@ class Marginal:
     """Whether that number is counted cell by cell, not bin by bin."""
     coarse: bool = False
     """Whether numbers are counted with neighbouring bins put together (`schema.bins`)."""
+    total: TotalKind | None = None
+    """Whether it is about what groups have of an amount (`schema.totals`): how much all of them
+    have, or how many are in each pair of bands."""
 
     @cached_property
     def cells(self) -> int:

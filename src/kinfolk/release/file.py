@@ -116,7 +116,7 @@ def _release(header: Mapping[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> 
 def _check_shapes(release: Release) -> None:
     """What is said of numbers must be about the numbers of the schema."""
     try:
-        release.shapes  # noqa: B018  (reading it checks it)
+        release.shapes, release.raking  # noqa: B018  (reading them checks them)
     except KinfolkError as error:
         raise KinfolkError(f"is damaged: {error}") from None
 

@@ -82,7 +82,7 @@ def read_public(
     chosen = [
         at
         for at, marginal in enumerate(workload.marginals)
-        if not marginal.fine and not lacking.in_marginal(schema, marginal)
+        if not (marginal.fine or marginal.total) and not lacking.in_marginal(schema, marginal)
     ]
     own = Workload(schema=schema, marginals=tuple(workload.marginals[at] for at in chosen))
     weights = workload_weights(workload, unit)[chosen] if size_weighted else None

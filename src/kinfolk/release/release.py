@@ -19,6 +19,7 @@ from kinfolk.data.spark_session import runs_on_spark
 from kinfolk.data.storage_types import Types, may_be_blank
 from kinfolk.errors import KinfolkError
 from kinfolk.models.base import Model, check_groups
+from kinfolk.models.raking import Raking
 from kinfolk.models.records import Records
 from kinfolk.notebook import show
 from kinfolk.privacy.certificate import NOT_PRIVATE, certificate_rows
@@ -69,7 +70,13 @@ class Drawable:
             return {**sample_spark(own, own._number(groups), where=where, seed=chosen)}
         rng = np.random.default_rng(chosen)
         condition = None if where is None else Where.parse(where, own.schema)
-        records = Records(model=own.model, shapes=own.shapes, types=own.types, where=condition)
+        records = Records(
+            model=own.model,
+            shapes=own.shapes,
+            raking=own.raking,
+            types=own.types,
+            where=condition,
+        )
         tables = decode(records.draw_all(own._number(groups), rng=rng), rng=rng)
         blank = may_be_blank(own.schema)
         return {name: to_frame(one, kind, nullable=blank[name]) for name, one in tables.items()}
@@ -145,6 +152,11 @@ class Release(Drawable):
         return Shapes.from_arrays(self.schema, self.extra) if SHARES in self.extra else None
 
     @property
+    def raking(self) -> Raking | None:
+        """Which groups are kept when they are drawn; without it all of them."""
+        return Raking.from_arrays(self.schema, self.extra)
+
+    @property
     def private(self) -> bool:
         """Whether the promise holds: not if any noise came from a seed."""
         return self.certificate["private"] is True
@@ -192,6 +204,7 @@ class Release(Drawable):
                 progress=progress,
                 types=self.types,
                 shapes=self.shapes,
+                raking=self.raking,
                 where=condition,
             )
         released = {**self.certificate["release"], "tables": dict(written.digests)}

@@ -11,13 +11,15 @@ import numpy.typing as npt
 
 from kinfolk.data.shapes import SHARES, Shapes
 from kinfolk.errors import KinfolkError
-from kinfolk.methods.allocate import FINELY, planned_purchases
+from kinfolk.methods.allocate import BANDS, FINELY, TOTALS, planned_purchases
 from kinfolk.methods.compositions import fitted_layout
 from kinfolk.methods.marginals import Marginals
 from kinfolk.methods.method import Progress, silent
+from kinfolk.methods.rake import POOL, Measures
 from kinfolk.methods.refits import (
     PASSES,
     REPLICATE_GROUPS,
+    REPLICATE_RAKING,
     REPLICATE_SHARES,
     REPLICATES,
     Refits,
@@ -27,6 +29,8 @@ from kinfolk.methods.refits import (
 )
 from kinfolk.methods.registry import method_named
 from kinfolk.models.hpd import HPD
+from kinfolk.models.raking import RAKING, Features, Raking
+from kinfolk.models.records import Records
 from kinfolk.privacy.certificate import Certificate
 from kinfolk.privacy.view import GROUPS
 from kinfolk.queries.workload import Workload
@@ -54,10 +58,17 @@ def held(release: Release) -> list[Replicate]:
     if shares is not None:
         for one in shares:
             Shapes.from_arrays(release.schema, {SHARES: one})
+    raking = release.extra.get(REPLICATE_RAKING)
+    if raking is not None:
+        if len(raking) != number:
+            raise _damaged("raking")
+        for one in raking:
+            Raking.of(release.schema, one)
     return [
         Replicate(
             probabilities=table,
             shares=None if shares is None else shares[at],
+            raking=None if raking is None else raking[at],
             groups=int(groups[at]),
         )
         for at, table in enumerate(checked)
@@ -98,13 +109,13 @@ def _as_release(release: Release, one: Replicate, number: int) -> Release:
     model = release.model
     assert isinstance(model, HPD)  # noqa: S101  (others hold no replicates)
     kept = {} if SHARES not in release.extra else {SHARES: release.extra[SHARES]}
-    shares = {} if one.shares is None else {SHARES: one.shares}
+    own = {SHARES: one.shares, RAKING: one.raking}
     stated = {**release.certificate["release"], "replicate": number}
     return replace(
         release,
         model=HPD(layout=model.layout, probabilities=one.probabilities),
         groups=one.groups,
-        extra={**kept, **shares},
+        extra={**kept, **{name: array for name, array in own.items() if array is not None}},
         certificate=Certificate({**release.certificate, "release": stated}),
     )
 
@@ -170,6 +181,7 @@ def refits_of(release: Release, rng: np.random.Generator) -> Refits:
         if spend["released"]
     }
     found: dict[int, npt.NDArray[np.float64]] = {}
+    totals: dict[int, npt.NDArray[np.float64]] = {}
     fine: tuple[int, ...] = ()
     for step, one in planned_purchases(view).items():
         if step not in noise:
@@ -178,12 +190,19 @@ def refits_of(release: Release, rng: np.random.Generator) -> Refits:
         if step == FINELY:
             fine = one.marginals
             continue
+        whole = totals if step in (TOTALS, BANDS) else found
         precision = (release.groups / noise[step]) ** 2
         for at in one.marginals:
             cells = workload.marginals[at].cells
-            found[at] = np.stack([np.zeros(cells), np.full(cells, precision)])
+            whole[at] = np.stack([np.zeros(cells), np.full(cells, precision)])
     parts = np.array_split(np.arange(method.components), method.parts)
     layout = fitted_layout(model)
+    measures = means = None
+    if release.raking is not None:
+        measures = Measures.of(view, totals, Features.of(release.schema))
+        records = Records(model=model, shapes=release.shapes, raking=release.raking)
+        pool = records.draw_all(POOL, rng=rng)
+        means = measures.features.matrix(pool).mean(axis=0, dtype=np.float64)
     return Refits(
         view=view,
         groups_sigma=noise.get(GROUPS, 0.0),
@@ -193,4 +212,6 @@ def refits_of(release: Release, rng: np.random.Generator) -> Refits:
         components=len(parts[0]),
         fine=fine,
         fine_sigma=noise.get(FINELY, 0.0),
+        measures=measures,
+        means=means,
     )

@@ -22,6 +22,7 @@ from kinfolk.data.stat_writing import PROGRAMS, StatWriter, check_writable
 from kinfolk.data.storage_types import Types
 from kinfolk.errors import KinfolkError
 from kinfolk.models.base import Model, check_groups
+from kinfolk.models.raking import Raking
 from kinfolk.models.records import Acceptance, Records, Search
 from kinfolk.release.archive import file_digest
 from kinfolk.schema import Schema
@@ -56,6 +57,7 @@ def write_sample(
     progress: Callable[[int], None] | None = None,
     types: Types | None = None,
     shapes: Shapes | None = None,
+    raking: Raking | None = None,
     where: Where | None = None,
 ) -> Written:
     """Draw groups and write the schema's tables, `<table>.csv` or another format, keys 1 to N.
@@ -85,6 +87,7 @@ def write_sample(
     records = Records(
         model=model,
         shapes=shapes,
+        raking=raking,
         types=kept,
         where=where,
         progress=progress if searching else None,

@@ -36,6 +36,7 @@ from kinfolk.data.spark_session import (
 from kinfolk.data.storage_types import types_from_json, types_to_json
 from kinfolk.errors import KinfolkError
 from kinfolk.models.base import rechunked
+from kinfolk.models.raking import RAKING, Raking
 from kinfolk.models.records import Acceptance, Drawing, Records, Search
 from kinfolk.release.archive import file_digest
 from kinfolk.release.sample_files import CHUNK, Written, lasting_types
@@ -63,6 +64,8 @@ class DrawTask:
     """and all that was learnt."""
     shares: npt.NDArray[Any] | None
     """How numbers lie inside their bins, where that is known."""
+    raking: npt.NDArray[Any] | None
+    """Which groups are kept, where that was learnt."""
     types: Mapping[str, Mapping[str, str]]
     """How columns are stored, by name."""
     where: str | None
@@ -80,6 +83,7 @@ class DrawTask:
             described=dict(release.model.describe()),
             probabilities=release.model.probabilities,
             shares=release.extra.get(SHARES),
+            raking=release.extra.get(RAKING),
             types=types_to_json(lasting_types(schema, release.types, groups)),
             where=where,
             drawing=Drawing.of(schema, groups, rng=np.random.default_rng(seed)),
@@ -101,6 +105,7 @@ class DrawTask:
         return Records(
             model=kind.from_description(self.described, schema, self.probabilities),
             shapes=shapes,
+            raking=None if self.raking is None else Raking.of(schema, self.raking),
             types=types_from_json(self.types, schema),
             where=None if self.where is None else Where.parse(self.where, schema),
         )

@@ -1,0 +1,194 @@
+"""How groups are to be raked, learnt from what was measured of whole groups.
+
+Many groups are drawn from the model, and weighted: as evenly as can be, and so that their features
+(`models.raking`) are as they were measured, as far as that stands out of its noise. The weights are
+exponential in the features, one coefficient each, and add up to the same in every composition. All
+that is seen here is released.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from kinfolk._typing import Floats, Ints
+from kinfolk.data.encoded import Encoded
+from kinfolk.methods.calibrate import calibrated
+from kinfolk.methods.mixture_fit import Measured, Table
+from kinfolk.models.layout import Layout
+from kinfolk.models.raking import Features, Raking
+from kinfolk.models.records import Records, composition_of
+from kinfolk.privacy.view import PublicView
+from kinfolk.queries.added_marginals import is_sizes
+from kinfolk.queries.workload import Marginal
+from kinfolk.schema import Level
+
+POOL = 30_000
+"""Groups that are drawn from the model to find the weights of groups."""
+TRUST = 150.0
+"""How much the model is worth beside the measurements: as much as a survey of so many groups."""
+HELD = 1.0
+"""What is to stay as the model has it is held as if measured, with so many times the noise."""
+CERTAIN = 100.0
+"""How much more precisely than what was bought raked groups are believed to tell numbers."""
+LARGEST = 4.0
+"""How much likelier than the average of its size a group can become: fewer than one in so many of
+those that are drawn are kept."""
+TURNS, TINY = 20, 1e-6
+"""Steps of Newton's method at most, and how little one gains that is the last."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Measures:
+    """What was measured of features, as means over groups."""
+
+    features: Features
+    targets: Floats
+    """(features,); of those that were not measured, nothing."""
+    noise: Floats
+    """(features,) standard deviations; infinite where nothing was measured."""
+
+    @classmethod
+    def of(
+        cls, view: PublicView, found: Mapping[int, npt.NDArray[np.float64]], features: Features
+    ) -> Measures:
+        """From noisy rates and precisions, (2, cells), by the marginal's position in a workload."""
+        places = {one: at for at, one in enumerate(view.workload.marginals)}
+        targets, noise = np.zeros(features.size), np.full(features.size, np.inf)
+        for marginal, first in zip(features.marginals, features.starts, strict=False):
+            at = places.get(marginal, -1)
+            if at in found:
+                unit = float(view.weights[at].max())
+                rates, precision = found[at]
+                own = slice(first, first + marginal.cells)
+                targets[own], noise[own] = rates / unit, 1 / np.sqrt(precision) / unit
+        return cls(features=features, targets=targets, noise=noise)
+
+    def around(self, truth: Floats, rng: np.random.Generator) -> Measures:
+        """What would have been measured, had this been the truth, (features,)."""
+        noise = np.where(np.isfinite(self.noise), self.noise, 0.0)
+        return replace(self, targets=truth + noise * rng.standard_normal(len(truth)))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Raked:
+    """What was learnt."""
+
+    raking: Raking
+    means: Floats
+    """(features,) the means of the groups as they will be drawn."""
+    pool: Encoded
+    """Groups as the model has them,"""
+    weights: Floats
+    """(groups,) and what each of them stands for; they add up to 1."""
+
+    def rates(self, marginal: Marginal, by_size: Ints) -> Floats:
+        """(cells,) what one group adds on average to a marginal of one attribute.
+
+        by_size: (sizes + 1,) what a group of each size counts for.
+        """
+        if marginal.level is Level.GROUP:
+            codes, owners = self.pool.group[:, marginal.group[0]], np.arange(self.pool.groups)
+        else:
+            codes = self.pool.individual[:, marginal.individual[0]]
+            owners = np.repeat(np.arange(self.pool.groups), self.pool.sizes)
+        counted = (self.weights * by_size[self.pool.sizes])[owners]
+        return np.bincount(codes, counted, marginal.cells).astype(np.float64)
+
+
+def with_means(
+    layout: Layout, batches: Sequence[Measured], raked: Raked, table: Table, view: PublicView
+) -> Table:
+    """The mixture, tilted so that its numbers are as those of the raked groups.
+
+    So answers of the model know of the totals, too, and less is left to raking.
+    """
+    places = {one: at for at, one in enumerate(view.workload.marginals)}
+    for batch in batches:
+        if not batch.own:
+            continue
+        rates = [
+            np.full(one.cells, np.nan)
+            if is_sizes(layout.schema, one)
+            else raked.rates(one, view.weights[places[one]])
+            for one in batch.own
+        ]
+        wanted = np.concatenate(rates)
+        known = np.isfinite(wanted)
+        measured = replace(
+            batch,
+            rates=np.where(known, wanted, batch.rates),
+            precision=np.where(known, CERTAIN, 1.0) * batch.precision,
+        )
+        table = calibrated(layout, [measured], table)
+    return table
+
+
+def fit_raking(records: Records, measures: Measures, *, rng: np.random.Generator) -> Raked:
+    """Draw groups from the model, and find how likely each is to be kept."""
+    features = measures.features
+    pool = records.draw_all(POOL, rng=rng)
+    every = features.matrix(pool)
+    usual = every.mean(axis=0, dtype=np.float64)
+    known = np.isfinite(measures.noise)
+    targets = np.where(known, measures.targets, usual)
+    noise = np.where(known, measures.noise, HELD * measures.noise[known].min())
+    columns = np.flatnonzero(every.max(axis=0) > every.min(axis=0))
+    chosen = every[:, columns]
+    strata = np.unique(composition_of(pool), return_inverse=True)[1]
+    found, weights = _tilted(chosen, strata, targets[columns], TRUST * noise[columns] ** 2)
+    slopes = np.zeros(features.size)
+    slopes[columns] = found
+    scores = chosen @ found
+    levels = np.zeros(len(features.schema.sizes))
+    for at, size in enumerate(features.schema.sizes):
+        own = scores[pool.sizes == size]
+        if len(own):
+            levels[at] = -own.max() - np.log(LARGEST * np.exp(own - own.max()).mean())
+    raking = Raking(features=features, slopes=slopes, levels=levels)
+    return Raked(raking=raking, means=weights @ every, pool=pool, weights=weights)
+
+
+def _tilted(
+    features: npt.NDArray[np.float32], strata: Ints, targets: Floats, pull: Floats
+) -> tuple[Floats, Floats]:
+    """The coefficients, (features,), and the weights, (groups,), that they give.
+
+    By Newton's method on a convex function: in every stratum the logarithm of a sum of exponential
+    weights, less the targets, and `pull` back towards none.
+    """
+    number = np.bincount(strata).astype(np.float64)
+    shares = number / len(strata)
+
+    def look(slopes: Floats) -> tuple[float, Floats]:
+        scores = features @ slopes.astype(np.float32)
+        top = np.full(len(number), -np.inf)
+        np.maximum.at(top, strata, scores)
+        raised = np.exp(scores - top[strata], dtype=np.float64)
+        sums = np.bincount(strata, raised)
+        cost = shares @ (top + np.log(sums / number)) - slopes @ targets
+        return float(cost + 0.5 * pull @ slopes**2), raised * (shares / sums)[strata]
+
+    slopes = np.zeros(features.shape[1])
+    cost, weights = look(slopes)
+    order = np.argsort(strata, kind="stable")
+    firsts = np.concatenate([[0], np.cumsum(number)[:-1]]).astype(np.int64)
+    for _ in range(TURNS):
+        weighted = features * weights[:, None].astype(np.float32)
+        means = np.add.reduceat(weighted[order], firsts, axis=0) / shares[:, None]
+        gradient = shares @ means - targets + pull * slopes
+        bend = (features.T @ weighted).astype(np.float64) - means.T @ (means * shares[:, None])
+        bend[np.diag_indices_from(bend)] += pull + 1e-7
+        step = np.linalg.solve(bend, -gradient)
+        length = 1.0
+        then, found = look(slopes + step)
+        while then > cost and length > 1e-3:
+            length /= 2
+            then, found = look(slopes + length * step)
+        if not then < cost - TINY:
+            break
+        slopes, cost, weights = slopes + length * step, then, found
+    return slopes, weights

@@ -1,0 +1,167 @@
+"""Raking: groups are drawn so that what was measured of whole groups comes out.
+
+A mixture holds what two attributes have to do with each other. That a household's income goes with
+what all its members earn together, or that amounts have their means, no pair of attributes says; it
+is measured on whole groups. Groups are therefore drawn from the model and kept with a chance: an
+exponential tilt (generalised raking, as survey statisticians do it with weights) of the model
+towards *features* of groups. One that is not kept is drawn again with the same composition, so
+that sizes and roles stay as the model has them.
+
+Which features there are follows from the schema alone: totals of amounts and bands of two of them,
+which are measured; and what is to stay as the model has it: how many are in the bins of every
+number, and what members of each role are like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kinfolk._typing import Bools, Floats, Ints
+from kinfolk.data.encoded import Encoded
+from kinfolk.data.totals import capped_units, joint_bands
+from kinfolk.errors import KinfolkError
+from kinfolk.queries.added_marginals import with_numbers, with_totals
+from kinfolk.queries.workload import Marginal, Workload
+from kinfolk.schema import Categorical, Level, Schema
+from kinfolk.schema.totals import UNITS, Totals
+
+RAKING = "raking"
+"""Under this name a release keeps what groups are raked with, (features + sizes,)."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Features:
+    """What is looked at in a group: cells of some marginals, end to end."""
+
+    schema: Schema
+    marginals: tuple[Marginal, ...]
+
+    @classmethod
+    def of(cls, schema: Schema) -> Features:
+        """Those of a schema; there may be none.
+
+        >>> from kinfolk.datasets import load_schema
+        >>> features = Features.of(load_schema("detroit"))
+        >>> len(features.marginals), features.size
+        (9, 162)
+        """
+        nothing = Workload(schema=schema, marginals=())
+        found = [*with_totals(nothing).marginals]
+        if not found:
+            return cls(schema=schema, marginals=())
+        found += [one for one in with_numbers(nothing).marginals if not one.fine]
+        if schema.roles is not None:
+            role, roles = len(schema.individual_attributes), len(schema.roles.names)
+            found += [
+                Marginal(
+                    level=Level.INDIVIDUAL,
+                    relation=None,
+                    group=(),
+                    individual=(at, role),
+                    relative=(),
+                    shape=(one.size, roles),
+                )
+                for at, one in enumerate(schema.individual_attributes.values())
+                if isinstance(one, Categorical)
+            ]
+        return cls(schema=schema, marginals=tuple(found))
+
+    @cached_property
+    def starts(self) -> Ints:
+        """(marginals + 1,) where the features of each marginal begin."""
+        return np.cumsum([0, *(one.cells for one in self.marginals)], dtype=np.int64)
+
+    @property
+    def size(self) -> int:
+        """How many features there are."""
+        return int(self.starts[-1])
+
+    def matrix(self, groups: Encoded) -> npt.NDArray[np.float32]:
+        """(groups, features) how much every group has of each."""
+        number = groups.groups
+        parts = [
+            np.bincount(owners * cells + codes, values, number * cells).reshape(number, cells)
+            for cells, owners, codes, values in self._entries(groups)
+        ]
+        return np.concatenate([np.zeros((number, 0)), *parts], axis=1, dtype=np.float32)
+
+    def scores(self, groups: Encoded, slopes: Floats) -> Floats:
+        """(groups,) the sum of each group's features, times what is said of these, (features,)."""
+        found, first = np.zeros(groups.groups), 0
+        for cells, owners, codes, values in self._entries(groups):
+            own = slopes[first : first + cells]
+            found += np.bincount(owners, values * own[codes], len(found))
+            first += cells
+        return found
+
+    def _entries(self, groups: Encoded) -> Iterator[tuple[int, Ints, Ints, Floats]]:
+        """For every marginal its cells; which group has something of which cell, and how much.
+
+        Of what members are like it is their share of the group.
+        """
+        totals = Totals(schema=self.schema)
+        every, people = np.arange(groups.groups), np.repeat(np.arange(groups.groups), groups.sizes)
+        role = np.zeros(groups.people, np.uint8) if groups.role is None else groups.role
+        part = np.repeat(1 / groups.sizes, groups.sizes)
+        sums = iter(totals.sums)
+        one, nothing = np.ones(groups.groups), np.zeros(groups.groups, np.int64)
+        for marginal in self.marginals:
+            cells = marginal.cells
+            if marginal.total == "sum":
+                yield cells, every, nothing, capped_units(groups, next(sums)) / UNITS
+            elif marginal.total == "bands":
+                own, members = joint_bands(groups, totals)
+                yield cells, every, own * marginal.shape[1] + members, one
+            elif marginal.level is Level.GROUP:
+                yield cells, every, groups.group[:, marginal.group[0]].astype(np.int64), one
+            else:
+                codes = groups.individual[:, marginal.individual[0]].astype(np.int64)
+                if len(marginal.individual) == 2:
+                    codes = codes * marginal.shape[1] + role
+                yield cells, people, codes, part
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Raking:
+    """Which groups are kept when they are drawn."""
+
+    features: Features
+    slopes: Floats
+    """(features,) what a feature adds to the logarithm of the chance that a group is kept."""
+    levels: Floats
+    """(sizes,) what the size adds to it."""
+
+    @classmethod
+    def from_arrays(cls, schema: Schema, arrays: Mapping[str, npt.NDArray[Any]]) -> Raking | None:
+        """What a release keeps, if it does; KinfolkError where it is damaged."""
+        return None if RAKING not in arrays else cls.of(schema, arrays[RAKING])
+
+    @classmethod
+    def of(cls, schema: Schema, array: npt.NDArray[Any]) -> Raking:
+        """The same of one array."""
+        features = Features.of(schema)
+        shape = (features.size + len(schema.sizes),)
+        if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
+            raise KinfolkError("is damaged: what groups are raked with is not what it should be.")
+        slopes, levels = np.split(array, [features.size])
+        return cls(features=features, slopes=slopes, levels=levels)
+
+    def to_array(self) -> Floats:
+        """What a release keeps: slopes, then levels."""
+        return np.concatenate([self.slopes, self.levels])
+
+    def chances(self, groups: Encoded) -> Floats:
+        """(groups,) how likely each group is kept; their numbers must have been drawn."""
+        scores = self.features.scores(groups, self.slopes)
+        scores += self.levels[groups.sizes - self.features.schema.sizes.start]
+        return np.exp(np.minimum(scores, 0.0))
+
+    def kept(self, groups: Encoded, rng: np.random.Generator) -> Bools:
+        """(groups,) which groups are kept."""
+        return np.asarray(rng.random(groups.groups) < self.chances(groups))
