@@ -39,6 +39,7 @@ def test_likely_compositions_are_kept_and_some_of_every_size(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(compositions, "OF_A_SIZE", 2)
+    monkeypatch.setattr(compositions, "LIKELY", 0.01)
     rng = np.random.default_rng(2)
     common = HPD.random(LAYOUT, components=3, rng=rng).probabilities.astype(np.float64)
     chances = np.full(LAYOUT.group_start, 1e-9)
