@@ -23,7 +23,7 @@ from kinfolk.methods.priority import comes_ahead
 from kinfolk.methods.smooth import NumberTable
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
-from kinfolk.models.mixture.grains import Grains
+from kinfolk.models.mixture.prepared import Grains
 from kinfolk.privacy.curator import Measurement
 from kinfolk.privacy.view import PublicView
 from kinfolk.queries.impossible import impossible_queries
