@@ -8,9 +8,15 @@ from typing import Any
 import pytest
 
 from kinfolk.errors import KinfolkError
-from kinfolk.queries.figures import Figure, Kind, can_be_weighted, named_attributes, weighted
 from kinfolk.queries.question_parser import parse
-from kinfolk.queries.questions import Question
+from kinfolk.queries.questions import (
+    Figure,
+    Kind,
+    Question,
+    can_be_weighted,
+    named_attributes,
+    weighted,
+)
 from kinfolk.schema import Schema
 from queries.test_question_parser import AGE, HOMES, RENT, SEX, TENURE, VEH
 

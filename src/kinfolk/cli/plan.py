@@ -124,7 +124,7 @@ def _rehearse(
     schema: Schema, method: Method, guarantee: Guarantee, public: Path, groups: int
 ) -> None:
     """Show what errors a run has on public tables."""
-    from kinfolk.release.rehearsal import rehearse
+    from kinfolk.release.public import rehearse
 
     with err.status("Rehearsing on the public tables"):
         found = rehearse(schema, method, guarantee, public, groups=groups)

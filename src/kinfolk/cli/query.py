@@ -15,8 +15,7 @@ import click
 from kinfolk.cli.console import PATH, say, table, tell
 
 if TYPE_CHECKING:
-    from kinfolk.queries.figures import Figure
-    from kinfolk.queries.questions import Question
+    from kinfolk.queries.questions import Figure, Question
     from kinfolk.release.release import Release
 
 HELP = """Ask a model questions: shares, means, sums, medians and ratios, with standard errors.
@@ -124,7 +123,7 @@ def _tables(
 
 def _rows(release: Release, asked: Sequence[Question | Figure], level: float) -> list[Row]:
     """Each answer, and where the schema names a weight, the weighted one beside it."""
-    from kinfolk.queries.figures import can_be_weighted, weighted
+    from kinfolk.queries.questions import can_be_weighted, weighted
     from kinfolk.release.answers import drawn_apart
 
     rows = release.answer(asked).rows(level)

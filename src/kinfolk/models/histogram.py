@@ -1,3 +1,4 @@
+# mypy: disallow-untyped-decorators=False
 """A distribution over all groups of a schema, one probability each: the model of MWEM and PEP."""
 
 from __future__ import annotations
@@ -21,8 +22,6 @@ from kinfolk.queries.questions import Question
 from kinfolk.queries.workload import Marginal, Query, Workload
 from kinfolk.schema import Schema
 from kinfolk.schema.where import Factor
-
-# mypy: disallow-untyped-decorators=False
 
 
 def listed_batch(universe: Universe, probabilities: Floats, batches: Batches, at: int) -> Encoded:

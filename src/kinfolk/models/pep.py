@@ -1,3 +1,4 @@
+# mypy: disallow-untyped-decorators=False
 """The PEP update: the distribution nearest in entropy that agrees with what was measured."""
 
 from __future__ import annotations
@@ -14,8 +15,6 @@ from kinfolk.compiled import compiled
 from kinfolk.models.histogram import Histogram
 from kinfolk.models.universe import Universe
 from kinfolk.queries.workload import Query
-
-# mypy: disallow-untyped-decorators=False
 
 
 class Collapsed:

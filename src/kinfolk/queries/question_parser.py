@@ -27,9 +27,16 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from kinfolk.errors import KinfolkError, closest
-from kinfolk.queries.figures import Figure, Kind, check_number, numbers_of, weighted
 from kinfolk.queries.question_reader import FILLERS, SIGN, Place, Reader, Section
-from kinfolk.queries.questions import Codes, Question
+from kinfolk.queries.questions import (
+    Codes,
+    Figure,
+    Kind,
+    Question,
+    check_number,
+    numbers_of,
+    weighted,
+)
 from kinfolk.schema import Level, Schema
 from kinfolk.schema.attributes import shown
 from kinfolk.schema.names import singular

@@ -14,9 +14,8 @@ from kinfolk._typing import Floats
 from kinfolk.errors import KinfolkError
 from kinfolk.models.base import Asked
 from kinfolk.notebook import show
-from kinfolk.queries.figures import Figure, Kind, named_attributes, weighted
 from kinfolk.queries.question_parser import parse
-from kinfolk.queries.questions import Question
+from kinfolk.queries.questions import Figure, Kind, Question, named_attributes, weighted
 from kinfolk.queries.workload import Workload
 from kinfolk.release.figures import answer_figures
 from kinfolk.release.release import Release
