@@ -33,8 +33,7 @@ LAYERS = [
 PRIVATE = {
     "kinfolk.data.buckets": "rows of private tables",
     "kinfolk.data.encode": "rows of private tables",
-    "kinfolk.data.linking": "rows of private tables",
-    "kinfolk.data.clean": "rows of private tables",
+    "kinfolk.data.membership": "rows of private tables",
     "kinfolk.data.undeclared": "rows of private tables",
     "kinfolk.data.tables": "rows of private tables",
     "kinfolk.queries.counting": "exact answers",

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from kinfolk.schema import Categorical, Schema
-from kinfolk.schema.cells import cells_of
+from kinfolk.schema.condition_evaluator import cells_of
 from kinfolk.schema.conditions import Linear, Ref, atoms, attribute_of
 from kinfolk.schema.language import parse_condition
 from kinfolk.schema.rules import Rule

@@ -126,7 +126,7 @@ def synth(
 ) -> None:
     """See SYNTH."""
     # Imported here because it brings Arrow along.
-    from kinfolk.data.stat_writing import check_writable
+    from kinfolk.data.stat_files import check_writable
 
     declared = Schema.from_yaml(schema)
     files = name_tables(declared, tables, engine=engine)

@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kinfolk.data.clean import Ints, Members, nobody_left
 from kinfolk.data.columns import Codes, column_numbers, join_truncated, number_codes, written
-from kinfolk.data.linking import Links
+from kinfolk.data.membership import Ints, Links, Members, nobody_left
 from kinfolk.data.tables import Source
 from kinfolk.errors import Problem, private, redacting
 from kinfolk.schema import Attribute, Categorical, Numeric, Schema

@@ -20,9 +20,9 @@ from typing import Any, Self
 import numpy as np
 
 from kinfolk._typing import Floats, Ints
+from kinfolk.data.decode import Types, column_types
 from kinfolk.data.encode import encode
 from kinfolk.data.spark_session import runs_on_spark
-from kinfolk.data.storage_types import Types, column_types
 from kinfolk.data.tables import TableFile, TableLike, digest_tables, open_file
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy.account import Account, Allotment, Released

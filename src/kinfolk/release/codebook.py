@@ -17,15 +17,13 @@ from xml.etree.ElementTree import Element, SubElement, indent, register_namespac
 
 import kinfolk
 from kinfolk._io import write_whole
-from kinfolk.data.decode import role_column
-from kinfolk.data.labels import Labels, schema_labels
+from kinfolk.data.stat_files import Labels, schema_labels
 from kinfolk.privacy.certificate import NOT_PRIVATE, certificate_rows
 from kinfolk.schema import Attribute, Categorical, Schema
 from kinfolk.schema.attributes import MISSING_LABEL
-from kinfolk.schema.condition_text import universe
 from kinfolk.schema.conditions import refs
 from kinfolk.schema.names import singular
-from kinfolk.schema.spelling import spelling
+from kinfolk.schema.spelling import spelling, universe
 from kinfolk.template import Templates, content_policy, printable
 
 PAGE, DDI = "codebook.html", "codebook.xml"
@@ -163,7 +161,7 @@ def _variables(schema: Schema, table: str, labels: Labels) -> Iterator[Variable]
         yield Variable(name=key, label=label, kind="identifier", stored="numeric")
     if level == "individual" and schema.roles is not None:
         column = schema.roles.column
-        role = replace(role_column(schema), labels=list(schema.roles.roles))
+        role = replace(schema.roles.attribute(), labels=list(schema.roles.roles))
         rules = tuple(_rules(schema, column, "role"))
         yield replace(_variable(column, role, labels), rules=rules)
     weight = schema.group.weight if schema.group is not None and level == "group" else None

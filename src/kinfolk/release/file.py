@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from kinfolk.data.storage_types import types_from_json, types_to_json
+from kinfolk.data.decode import types_from_json, types_to_json
 from kinfolk.errors import KinfolkError
 from kinfolk.models.base import Model
 from kinfolk.models.histogram import Histogram

@@ -12,11 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk._io import local_path, write_whole
-from kinfolk.data.decode import decode
+from kinfolk.data.decode import Types, decode, may_be_blank
 from kinfolk.data.frames import to_frame
 from kinfolk.data.shapes import SHARES, Shapes
 from kinfolk.data.spark_session import runs_on_spark
-from kinfolk.data.storage_types import Types, may_be_blank
 from kinfolk.errors import KinfolkError
 from kinfolk.models.base import Model, check_groups
 from kinfolk.models.records import Records

@@ -15,11 +15,10 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from kinfolk._io import local_path, new_file
-from kinfolk.data.decode import decode
+from kinfolk.data.decode import Types, decode
 from kinfolk.data.frames import FORMATS, without_dictionaries
 from kinfolk.data.shapes import Shapes
-from kinfolk.data.stat_writing import PROGRAMS, StatWriter, check_writable
-from kinfolk.data.storage_types import Types
+from kinfolk.data.stat_files import PROGRAMS, StatWriter, check_writable
 from kinfolk.errors import KinfolkError
 from kinfolk.models.base import Model, check_groups
 from kinfolk.models.records import Acceptance, Records, Search

@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kinfolk._io import local_path, new_file
-from kinfolk.data.decode import decode
+from kinfolk.data.decode import decode, types_from_json, types_to_json
 from kinfolk.data.shapes import SHARES, Shapes
 from kinfolk.data.spark_session import (
     collected,
@@ -33,7 +33,6 @@ from kinfolk.data.spark_session import (
     spark_columns,
     spark_session,
 )
-from kinfolk.data.storage_types import types_from_json, types_to_json
 from kinfolk.errors import KinfolkError
 from kinfolk.models.base import rechunked
 from kinfolk.models.records import Acceptance, Drawing, Records, Search

@@ -49,11 +49,11 @@ from kinfolk.schema.conditions import (
     refs,
     whose,
 )
-from kinfolk.schema.cursor import Cursor
 from kinfolk.schema.names import singular
 from kinfolk.schema.spelling import (
     BLANK,
     QUOTED,
+    Cursor,
     Meaning,
     begins,
     find_value,

@@ -17,8 +17,7 @@ import numpy as np
 
 from kinfolk.errors import KinfolkError, SchemaError
 from kinfolk.schema.attributes import Categorical, shown
-from kinfolk.schema.cells import Cells, cells_of
-from kinfolk.schema.condition_evaluator import Bools, GroupValues, Indices
+from kinfolk.schema.condition_evaluator import Bools, Cells, GroupValues, Indices, cells_of
 from kinfolk.schema.conditions import Both, Condition, Nobody, Not, Ref, attribute_of, refs
 from kinfolk.schema.language import Reader
 from kinfolk.schema.rules import Rule, scope_of
