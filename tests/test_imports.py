@@ -16,7 +16,7 @@ import kinfolk
 ROOT = Path(kinfolk.__file__).parent
 
 LAYERS = [
-    {"_io", "_surface", "_typing", "chart", "compiled", "errors", "notebook", "template"},
+    {"_io", "_surface", "_typing", "chart", "compiled", "errors", "template"},
     {"schema"},
     {"data", "datasets"},
     {"queries"},

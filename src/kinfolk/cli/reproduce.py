@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kinfolk.cli.console import err, progress, say, table, tell
+from kinfolk.cli.console import EVERY, err, given, options, progress, say, table, tell
 from kinfolk.cli.prepare import CENSUS, read_census
-from kinfolk.cli.progress import EVERY, given, options
 from kinfolk.errors import KinfolkError
 
 if TYPE_CHECKING:

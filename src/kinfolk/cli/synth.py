@@ -9,20 +9,26 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kinfolk.cli.console import ENGINE, PATH, REDACT, TABLE, say, tell
-from kinfolk.cli.progress import (
+from kinfolk.cli.console import (
+    ENGINE,
     FORCE,
     FORMAT,
     GROUPS,
     INTO_FOLDER,
+    PATH,
     PROMISE,
+    REDACT,
     SETTINGS,
+    TABLE,
+    name_tables,
     options,
     promise_of,
     required,
+    say,
     stages,
+    tell,
 )
-from kinfolk.cli.validate import DRAFTED, name_tables, warn_of_computed
+from kinfolk.cli.validate import DRAFTED, warn_of_computed
 from kinfolk.errors import KinfolkError
 from kinfolk.schema import Schema
 

@@ -17,11 +17,11 @@ from kinfolk.models._streams import uniform
 from kinfolk.models.base import Asked, Batches, Table, check_sums, no_such_group, wrong_shape
 from kinfolk.models.universe import LARGEST, Universe, distinct_size
 from kinfolk.models.universe_kernel import LEVELS, expectations
-from kinfolk.notebook import show
 from kinfolk.queries.questions import Question
 from kinfolk.queries.workload import Marginal, Query, Workload
 from kinfolk.schema import Schema
 from kinfolk.schema.where import Factor
+from kinfolk.template import show
 
 
 def listed_batch(universe: Universe, probabilities: Floats, batches: Batches, at: int) -> Encoded:

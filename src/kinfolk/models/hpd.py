@@ -15,10 +15,10 @@ from kinfolk.models.base import Asked, Batches, Table, check_sums, wrong_shape
 from kinfolk.models.layout import Floats, Layout
 from kinfolk.models.mixture.prepared import Answers, Prepared, softmax, softmax_vjp
 from kinfolk.models.mixture.sample import RestrictedMixture, mixture_batch, mixture_groups
-from kinfolk.notebook import show
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
 from kinfolk.schema.where import Factor
+from kinfolk.template import show
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -30,8 +30,7 @@ from kinfolk.privacy.chain import Head
 from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.ledger import Ledger
 from kinfolk.privacy.mechanisms import Exponential, Gaussian
-from kinfolk.privacy.noise import Randomness, measure, opendp
-from kinfolk.privacy.selection import select
+from kinfolk.privacy.noise import Randomness, measure, opendp, select
 from kinfolk.privacy.sensitivity import workload_weights
 from kinfolk.privacy.view import GROUPS, PEOPLE, TOTALS, PublicView, Purchase, public_totals
 from kinfolk.queries.counting import Counter

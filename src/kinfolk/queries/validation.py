@@ -17,11 +17,11 @@ from kinfolk.data.spark_session import runs_on_spark
 from kinfolk.data.tables import TableLike
 from kinfolk.data.undeclared import seem_computed
 from kinfolk.errors import redacting
-from kinfolk.notebook import show
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Attribute, Level, Schema
 from kinfolk.schema.doubtful import doubtful_relations, wide_bins
 from kinfolk.schema.names import AttributeNames
+from kinfolk.template import show
 
 NOTICE = "These are true figures of the data: not private"
 

@@ -36,7 +36,6 @@ from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
 from kinfolk.models.records import Records
 from kinfolk.models.universe import LARGEST, distinct_size, universe_size
-from kinfolk.notebook import show
 from kinfolk.privacy.curator import Curator
 from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.noise import opendp
@@ -44,6 +43,7 @@ from kinfolk.privacy.view import PublicView
 from kinfolk.queries.naming import marginal_from
 from kinfolk.queries.workload import FAMILIES, Marginal, Workload
 from kinfolk.schema import Schema
+from kinfolk.template import show
 
 MOST = 3
 """Answers by so many attributes are told of, at most."""

@@ -19,12 +19,12 @@ from kinfolk.data.spark_session import runs_on_spark
 from kinfolk.errors import KinfolkError
 from kinfolk.models.base import Model, check_groups
 from kinfolk.models.records import Records
-from kinfolk.notebook import show
 from kinfolk.privacy.certificate import NOT_PRIVATE, certificate_rows
 from kinfolk.release.codebook import Codebook
 from kinfolk.release.sample_files import Written, write_sample
 from kinfolk.schema import Schema
 from kinfolk.schema.where import Where
+from kinfolk.template import show
 
 if TYPE_CHECKING:
     from kinfolk.methods.method import Progress
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 CERTIFICATE = "privacy.json"
 """What the certificate is called beside the tables."""
-PROBABILITIES = "probabilities"
-"""What a model's own array is called."""
 
 
 class Drawable:

@@ -22,7 +22,7 @@ from kinfolk.data.stat_files import PROGRAMS, StatWriter, check_writable
 from kinfolk.errors import KinfolkError
 from kinfolk.models.base import Model, check_groups
 from kinfolk.models.records import Acceptance, Records, Search
-from kinfolk.release.archive import file_digest
+from kinfolk.release.file import file_digest
 from kinfolk.schema import Schema
 from kinfolk.schema.where import Where
 

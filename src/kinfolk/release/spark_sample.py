@@ -36,7 +36,7 @@ from kinfolk.data.spark_session import (
 from kinfolk.errors import KinfolkError
 from kinfolk.models.base import rechunked
 from kinfolk.models.records import Acceptance, Drawing, Records, Search
-from kinfolk.release.archive import file_digest
+from kinfolk.release.file import file_digest
 from kinfolk.release.sample_files import CHUNK, Written, lasting_types
 from kinfolk.schema import Schema
 from kinfolk.schema.where import Where
