@@ -20,7 +20,7 @@ from kinfolk.data.stat_files import Labels, check_writable
 from kinfolk.data.tables import TableFile, UnreadableError, read_source
 from kinfolk.errors import KinfolkError
 from kinfolk.models.histogram import Histogram
-from kinfolk.release.sample_files import Written, write_sample
+from kinfolk.release.release import Written, write_sample
 from kinfolk.schema import Categorical, GroupTable, IndividualTable, Numeric, Schema, WorkloadSpec
 
 READ = {"dta": pyreadstat.read_dta, "sav": pyreadstat.read_sav}

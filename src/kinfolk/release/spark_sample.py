@@ -37,7 +37,7 @@ from kinfolk.errors import KinfolkError
 from kinfolk.models.base import rechunked
 from kinfolk.models.records import Acceptance, Drawing, Records, Search
 from kinfolk.release.file import file_digest
-from kinfolk.release.sample_files import CHUNK, Written, lasting_types
+from kinfolk.release.release import CHUNK, Written, lasting_types
 from kinfolk.schema import Schema
 from kinfolk.schema.where import Where
 
