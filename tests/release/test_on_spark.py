@@ -24,7 +24,7 @@ from kinfolk.errors import DataError, KinfolkError
 from kinfolk.experiments.simulate import write_simulation
 from kinfolk.models import base
 from kinfolk.queries import count_spark
-from kinfolk.queries.validation import one_way
+from kinfolk.queries.validation import one_attribute_each
 from kinfolk.release.spark_sample import DrawTask, part_name
 from kinfolk.schema import Categorical, Schema, WorkloadSpec
 from release.small import synthesizer
@@ -111,7 +111,7 @@ def test_csv_is_read_as_on_one_machine(spark: Any, tmp_path: Path) -> None:
     files["people"].write_text("\n".join(["home;sex;said", *lines, ""]))
     here, there = (kinfolk.validate(schema, files, engine=one) for one in ("local", "spark"))
     assert (there.tables, there.sizes) == (here.tables, here.sizes)
-    workload = one_way(schema)
+    workload = one_attribute_each(schema)
     assert_same(count_spark(workload, files), in_memory(workload, files))
     files["people"].write_text("\n".join(["home;sex;said", *lines, f"{ids[0]};m", ""]))
     with pytest.raises(KinfolkError, match="Spark fails while it counts the tables"):

@@ -131,12 +131,12 @@ def _tables(
 
 def _rows(release: Release, asked: Sequence[Question | Figure], level: float) -> list[Row]:
     """Each answer, and where the schema names a weight, the weighted one beside it."""
-    from kinfolk.queries.questions import can_be_weighted, weighted
+    from kinfolk.queries.questions import as_weighted, can_be_weighted
     from kinfolk.release.answers import drawn_apart
 
     rows = release.answer(asked).rows(level)
     twins = [at for at, one in enumerate(asked) if can_be_weighted(one)]
-    beside = release.answer([weighted(asked[at]) for at in twins]).rows(level) if twins else []
+    beside = release.answer([as_weighted(asked[at]) for at in twins]).rows(level) if twins else []
     for at, twin in zip(twins, beside, strict=True):
         names = ("value", "standard_error", "low", "high")
         rows[at]["weighted"] = {name: twin[name] for name in names}

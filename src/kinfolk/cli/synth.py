@@ -244,7 +244,8 @@ def sample_command(
             numbers = range(1, replicates + 1)
             seeds += [replicate_seed(seed, number) for number in numbers]
             folders = [output / "main", *(output / f"replicate-{number}" for number in numbers)]
-        names = [*_file_names(release, form), CERTIFICATE, *CODEBOOK]
+        tables = [f"{name}.{form}" for name in release.schema.table_names]
+        names = [*tables, CERTIFICATE, *CODEBOOK]
         _check_free(folders, names, force=force)
         drawn: list[str] = []
         for source, own, folder in zip(sources, seeds, folders, strict=True):
@@ -255,10 +256,6 @@ def sample_command(
     say(f"Wrote {folders[0] / CERTIFICATE} and {folders[0] / CODEBOOK[0]} (and .xml){also}.")
     if not release.private:
         say("NOT PRIVATE: the model was fitted with a seed, and nobody is protected.")
-
-
-def _file_names(release: Release, form: str) -> list[str]:
-    return [f"{name}.{form}" for name in release.schema.table_names]
 
 
 def _check_free(folders: Iterable[Path], names: Iterable[str], *, force: bool) -> None:

@@ -265,7 +265,7 @@ class StatWriter:
     def _write(self) -> None:
         table = pa.concat_tables(self._tables)
         frame = _pandas(self._form).DataFrame(
-            {name: _cells(column, self._columns[name]) for name, column in _items(table)}
+            {name: _cells(table[name], self._columns[name]) for name in table.column_names}
         )
         longest, longest_value = _LONGEST_LABELS[self._form]
         given: dict[str, Any] = {
@@ -345,10 +345,6 @@ def _plain(table: pa.Table) -> pa.Table:
             column = column.cast(pa.string())
         columns.append(column)
     return pa.table(columns, names=table.column_names)
-
-
-def _items(table: pa.Table) -> list[tuple[str, pa.ChunkedArray]]:
-    return list(zip(table.column_names, table.columns, strict=True))
 
 
 def _cells(column: pa.ChunkedArray, attribute: Attribute | None) -> Any:

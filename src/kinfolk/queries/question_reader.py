@@ -32,7 +32,7 @@ from kinfolk.schema.conditions import (
     refs,
     whose,
 )
-from kinfolk.schema.language import Reader as ConditionReader
+from kinfolk.schema.language import Reader
 from kinfolk.schema.names import AttributeNames, singular
 from kinfolk.schema.spelling import Meaning, condition_text, listed_words
 from kinfolk.schema.where import MOST_CELLS
@@ -71,7 +71,7 @@ class Section(StrEnum):
     """Among whom."""
 
 
-class Reader(ConditionReader):
+class LineReader(Reader):
     """Goes through a text once, from left to right."""
 
     through = re.compile(r"\.\.|to\b|-|\u2013", re.I)

@@ -333,7 +333,7 @@ class Figure:
         return bool(self.of.group or self.of.individual or self.of.relation)
 
 
-def weighted(asked: Question | Figure) -> Figure:
+def as_weighted(asked: Question | Figure) -> Figure:
     """The same with survey weights."""
     if isinstance(asked, Figure):
         return replace(asked, weighted=True)

@@ -193,7 +193,7 @@ def _spark_figures(
     from kinfolk.queries.spark import SparkTables
 
     read = SparkTables.of(schema, tables)
-    counter = read.count(one_way(schema))
+    counter = read.count(one_attribute_each(schema))
     group, individual, own, members = {}, {}, schema.group_attributes, schema.individual_attributes
     sizes, roles = [counter.groups], [0]
     for marginal, place in counter.workload.slices():
@@ -219,11 +219,11 @@ def _spark_figures(
     return figures, read.seem_computed()
 
 
-def one_way(schema: Schema) -> Workload:
+def one_attribute_each(schema: Schema) -> Workload:
     """Every attribute on its own, of groups or of people as it is, with sizes and roles.
 
     >>> from kinfolk import load_schema
-    >>> one_way(load_schema("acs-red"))
+    >>> one_attribute_each(load_schema("acs-red"))
     Workload(23 queries in 9 marginals: 15 group, 8 individual)
     """
     names = AttributeNames(schema)

@@ -14,7 +14,7 @@ from kinfolk._typing import Floats
 from kinfolk.errors import KinfolkError
 from kinfolk.models.base import Asked
 from kinfolk.queries.question_parser import parse
-from kinfolk.queries.questions import Figure, Kind, Question, named_attributes, weighted
+from kinfolk.queries.questions import Figure, Kind, Question, as_weighted, named_attributes
 from kinfolk.queries.workload import Workload
 from kinfolk.release.figures import answer_figures
 from kinfolk.release.release import Release
@@ -182,7 +182,7 @@ def answer(
         return _answer_shares(release, asked)
     lines = _parsed(release.schema, asked)
     if weights:
-        lines = tuple(map(weighted, lines))
+        lines = tuple(map(as_weighted, lines))
     plain = tuple(one for one in lines if isinstance(one, Question))
     shares = _answer_shares(release, plain)
     if len(plain) == len(lines):

@@ -77,19 +77,6 @@ _WORD = re.compile(r"[\w.]+|\S")
 _OPPOSITE = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}
 
 
-def parse_condition(text: str, schema: Schema) -> Condition:
-    """Read a condition.
-
-    >>> from kinfolk.datasets import load_schema
-    >>> parse_condition("cars = no vehicle and age < 16", load_schema("detroit")).any
-    False
-    """
-    reader = Reader(text, schema)
-    condition = reader.condition()
-    reader.end()
-    return condition
-
-
 @dataclass(frozen=True, kw_only=True)
 class _Sum:
     """One side of a comparison."""

@@ -74,7 +74,8 @@ class Where:
             for part in parts:
                 scope = scope_of(part, reader)
                 if scope == "person":
-                    (name, *_) = (one.name for one in refs(part, inside=False) if _personal(one))
+                    named = refs(part, inside=False)
+                    name = next(one.name for one in named if one.level in ("individual", "role"))
                     people = schema.individual.table
                     fix = (
                         f"Write any({name} ...) for groups in which somebody is such, or "
@@ -136,10 +137,6 @@ class Where:
     def _roles(self) -> tuple[str, ...]:
         """Roles that a chosen group must have a member of."""
         return self.alternatives[0].roles if len(self.alternatives) == 1 else ()
-
-
-def _personal(ref: Ref) -> bool:
-    return ref.level in ("individual", "role")
 
 
 def _overlap(schema: Schema, one: set[Ref], other: set[Ref]) -> bool:
