@@ -68,7 +68,7 @@ class AuditResult:
     errors: ErrorRates
     """Upper bounds on its error rates."""
     ceiling_mu: float
-    """What the claimed budget buys at most: the floor under all errors, see `tradeoff`."""
+    """What the claimed budget buys at most: the floor under all errors, see `guess`."""
     curve: tuple[ErrorRates, ...]
     """The error rates seen, for a plot."""
 

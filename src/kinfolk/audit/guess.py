@@ -32,7 +32,7 @@ that way, once, so that the bound needs no correction for the choice. The tests:
 
 *together*    All wrong guesses are one binomial count, because a coin chose the side. With the sum
               of the two error rates known to be at most 2 e, every bound here is least where both
-              are e: the floors of `tradeoff` are convex and symmetrical.
+              are e: both floors are convex and symmetrical.
 *apart*       Each rate has its own Clopper-Pearson bound, at half of the alarm. It sees further
               where one of the two errors is rare.
 """
