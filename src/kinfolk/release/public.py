@@ -38,7 +38,7 @@ from kinfolk.queries.counting import Counter
 from kinfolk.queries.workload import Marginal, Workload
 from kinfolk.schema import Attribute, Schema
 from kinfolk.schema.conditions import Ref
-from kinfolk.schema.schema import WorkloadSpec
+from kinfolk.schema.workload_spec import WorkloadSpec
 
 HEADING = "the public tables do not fit the schema"
 FORMATS = (".csv", ".csv.gz", ".parquet", ".arrow")

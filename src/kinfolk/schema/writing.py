@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kinfolk.schema.attributes import Attribute, Categorical, Numeric
-from kinfolk.schema.priorities import Priority
-from kinfolk.schema.schema import Level, Schema
+from kinfolk.schema.schema import Schema
+from kinfolk.schema.workload_spec import Level, Priority
 from kinfolk.schema.yaml_text import scalar_text
 from kinfolk.template import show
 
