@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from kinfolk._typing import Ints
 from kinfolk.data.columns import (
     column_kind,
     distinct,
@@ -242,8 +243,6 @@ def _check_matches(
         problems.append(Problem(where=where, what=what, fix=fix))
     return inhabited
 
-
-Ints = npt.NDArray[np.int64]
 
 UNKNOWN = -2
 """The role of somebody whose role is blank where it may not be."""

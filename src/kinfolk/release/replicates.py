@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kinfolk._typing import Floats
 from kinfolk.data.shapes import SHARES, Shapes
 from kinfolk.errors import KinfolkError
 from kinfolk.methods.allocate import FINELY, planned_purchases
@@ -212,9 +213,6 @@ def refits_of(release: Release, rng: np.random.Generator) -> Refits:
         fine=fine,
         fine_sigma=noise.get(FINELY, 0.0),
     )
-
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

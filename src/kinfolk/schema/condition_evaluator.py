@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from kinfolk._typing import Bools, Floats, Ints
 from kinfolk.schema.attributes import Attribute, Categorical, Numeric
 from kinfolk.schema.conditions import (
     Both,
@@ -44,9 +45,6 @@ if TYPE_CHECKING:
     from kinfolk.schema.schema import Schema
 
 
-Bools: TypeAlias = npt.NDArray[np.bool_]
-Floats: TypeAlias = npt.NDArray[np.float64]
-Indices: TypeAlias = npt.NDArray[np.int64]
 Column: TypeAlias = npt.NDArray[Any]
 
 COMPARE = {
@@ -67,7 +65,7 @@ class GroupValues:
     an attribute with bins holds the numbers themselves, a blank being NaN.
     """
 
-    offsets: Indices
+    offsets: Ints
     """(groups + 1,) where each group's members begin."""
     group: Mapping[str, Column]
     """The group's columns by name, (groups,) each."""
@@ -82,12 +80,12 @@ class GroupValues:
         return len(self.offsets) - 1
 
     @property
-    def sizes(self) -> Indices:
+    def sizes(self) -> Ints:
         """(groups,) how many members each has."""
         return np.diff(self.offsets)
 
     @property
-    def owners(self) -> Indices:
+    def owners(self) -> Ints:
         """(people,) the group each belongs to."""
         return np.repeat(np.arange(self.groups), self.sizes)
 
@@ -187,9 +185,9 @@ class Rows:
 
     schema: Schema
     values: GroupValues
-    groups: Indices
+    groups: Ints
     """(rows,) the group."""
-    members: Mapping[str | None, Indices]
+    members: Mapping[str | None, Ints]
     """(rows,) the member in a role; under None, the person that the row is about."""
 
     def column(self, ref: Ref) -> Column:
@@ -230,7 +228,7 @@ def group_rows(schema: Schema, values: GroupValues) -> Rows:
 def person_rows(schema: Schema, values: GroupValues) -> Rows:
     """One row for every person."""
     owners = values.owners
-    members: dict[str | None, Indices] = {None: np.arange(len(owners))}
+    members: dict[str | None, Ints] = {None: np.arange(len(owners))}
     return Rows(schema=schema, values=values, groups=owners, members=members)
 
 

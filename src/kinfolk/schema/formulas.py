@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Literal, NoReturn, TypeAlias
 
 import numpy as np
 
+from kinfolk._typing import Floats
 from kinfolk.errors import Problem, SchemaError, did_you_mean
 from kinfolk.schema.attributes import Attribute, Categorical, Numeric, Value, shown
 from kinfolk.schema.condition_evaluator import (
     Cells,
     Column,
-    Floats,
     GroupValues,
     as_numbers,
     cells_of,

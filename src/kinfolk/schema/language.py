@@ -52,6 +52,7 @@ from kinfolk.schema.conditions import (
 from kinfolk.schema.names import singular
 from kinfolk.schema.spelling import (
     BLANK,
+    MIRRORED,
     QUOTED,
     Cursor,
     Meaning,
@@ -74,7 +75,6 @@ _OPERATOR = re.compile(r"<=|>=|!=|<>|==|=|<|>")
 _OR = re.compile(r"\||or\b", re.I)
 _COMPARED = re.compile(r"\s*(?:[-+=<>]|!=|(?:not|in|is|missing|blank)\b)", re.I)
 _WORD = re.compile(r"[\w.]+|\S")
-_OPPOSITE = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,7 +197,7 @@ class Reader(Cursor):
         constant = right.constant - left.constant
         if len(terms) == 1 and min(terms.values()) < 0:
             terms = {one: -coefficient for one, coefficient in terms.items()}
-            sign, constant = _OPPOSITE[sign], -constant
+            sign, constant = MIRRORED[sign], -constant
         plain = all(side.alone or not side.terms for side in (left, right))
         return Linear(
             terms=tuple(terms.items()),

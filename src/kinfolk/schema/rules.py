@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
+from kinfolk._typing import Bools
 from kinfolk.errors import Findings, SchemaError
 from kinfolk.schema.attributes import shown
 from kinfolk.schema.condition_evaluator import (
-    Bools,
     Cells,
     GroupValues,
     Rows,

@@ -221,7 +221,7 @@ class Cursor:
 
 
 _OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "=": "!=", "!=": "="}
-_MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}
+MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}
 
 
 def universe(schema: Schema, level: Literal["group", "individual"], name: str) -> str:
@@ -339,7 +339,7 @@ def _linear_text(condition: Linear) -> str:
     terms = dict(condition.terms)
     if all(weight < 0 for weight in terms.values()):
         terms = {ref: -weight for ref, weight in terms.items()}
-        operator, constant = _MIRRORED[operator], -constant
+        operator, constant = MIRRORED[operator], -constant
     left = [_term(ref, weight) for ref, weight in terms.items() if weight > 0]
     right = [_term(ref, -weight) for ref, weight in terms.items() if weight < 0]
     total = " + ".join(right)

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kinfolk._typing import Bools, Ints
 from kinfolk.errors import KinfolkError, SchemaError
 from kinfolk.schema.attributes import Categorical, shown
-from kinfolk.schema.condition_evaluator import Bools, Cells, GroupValues, Indices, cells_of
+from kinfolk.schema.condition_evaluator import Cells, GroupValues, cells_of
 from kinfolk.schema.conditions import Both, Condition, Nobody, Not, Ref, attribute_of, refs
 from kinfolk.schema.language import Reader
 from kinfolk.schema.rules import Rule, scope_of
@@ -194,7 +195,7 @@ def _of_size(schema: Schema, ref: Ref) -> bool:
     return plain and isinstance(schema.group_attributes[ref.name], Categorical)
 
 
-def _size_codes(schema: Schema, ref: Ref) -> Indices:
+def _size_codes(schema: Schema, ref: Ref) -> Ints:
     """(compositions,) the code of an attribute that is the size of the group."""
     attribute = attribute_of(schema, ref)
     assert isinstance(attribute, Categorical)  # noqa: S101  (`_of_size` has seen to it)

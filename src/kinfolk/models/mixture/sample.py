@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kinfolk._typing import Floats, Ints
 from kinfolk.data.encoded import Encoded, code_type
 from kinfolk.models._streams import spread
 from kinfolk.models.base import Batches, no_such_group
@@ -35,8 +36,6 @@ from kinfolk.models.mixture._sample_kernel import (
 from kinfolk.models.mixture.prepared import in_threads
 from kinfolk.schema import Schema
 from kinfolk.schema.where import Factor
-
-Ints = npt.NDArray[np.int64]
 
 
 def mixture_batch(
@@ -155,9 +154,6 @@ def draw_groups(
 
 def _seeds(rng: np.random.Generator, number: int) -> npt.NDArray[np.uint64]:
     return rng.integers(2**64, size=number, dtype=np.uint64)
-
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
