@@ -268,9 +268,9 @@ def cells_of(condition: Condition, schema: Schema) -> Cells:
     of the roles' names.
 
     >>> from kinfolk.datasets import load_schema
-    >>> from kinfolk.schema.language import parse_condition
+    >>> from kinfolk.schema.language import Reader
     >>> schema = load_schema("detroit")
-    >>> cells = cells_of(parse_condition("age < 20", schema), schema)
+    >>> cells = cells_of(Reader("age < 20", schema).condition(), schema)
     >>> cells.every[2:5].tolist(), cells.some[2:5].tolist()
     ([True, False, False], [True, True, False])
     """
