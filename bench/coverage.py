@@ -30,7 +30,7 @@ from bench.coverage_statistics import KINDS, Survey, statistics
 from kinfolk import Schema, Synthesizer, pool
 from kinfolk.data.decode import decode
 from kinfolk.data.encode import encode
-from kinfolk.experiments.run_file import LABEL
+from kinfolk.experiments.grid import LABEL
 from kinfolk.schema import Level
 
 LEVEL = 0.9

@@ -24,7 +24,7 @@ from kinfolk.models.mwem import mwem_update
 from kinfolk.models.pep import EntropyProjection
 from kinfolk.queries.counting import count
 from kinfolk.queries.workload import Workload
-from kinfolk.release.sample_files import write_sample
+from kinfolk.release.release import write_sample
 
 
 def plain_numpy(model: HPD, groups: int, rng: np.random.Generator) -> int:

@@ -16,7 +16,7 @@ import kinfolk
 ROOT = Path(kinfolk.__file__).parent
 
 LAYERS = [
-    {"_io", "_surface", "_typing", "chart", "compiled", "errors", "notebook", "template"},
+    {"_io", "_surface", "_typing", "chart", "compiled", "errors", "template"},
     {"schema"},
     {"data", "datasets"},
     {"queries"},
@@ -33,8 +33,7 @@ LAYERS = [
 PRIVATE = {
     "kinfolk.data.buckets": "rows of private tables",
     "kinfolk.data.encode": "rows of private tables",
-    "kinfolk.data.linking": "rows of private tables",
-    "kinfolk.data.clean": "rows of private tables",
+    "kinfolk.data.membership": "rows of private tables",
     "kinfolk.data.undeclared": "rows of private tables",
     "kinfolk.data.tables": "rows of private tables",
     "kinfolk.queries.counting": "exact answers",

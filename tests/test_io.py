@@ -12,7 +12,7 @@ import pytest
 
 from kinfolk import _io
 from kinfolk._io import address, local_path, new_file, passing_folder, write_at, write_whole
-from kinfolk.data.private_files import private_folder
+from kinfolk.data.buckets import private_folder
 from kinfolk.errors import KinfolkError
 
 

@@ -14,7 +14,6 @@ import kinfolk
 from kinfolk.models.histogram import Histogram
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
-from kinfolk.notebook import show
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import (
     Categorical,
@@ -25,6 +24,7 @@ from kinfolk.schema import (
     Schema,
     WorkloadSpec,
 )
+from kinfolk.template import show
 
 HOSTILE = "<img src=x onerror=alert(1)>&amp;'\""
 

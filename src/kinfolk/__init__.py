@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kinfolk.queries.validation import validate
     from kinfolk.queries.workload import Workload
     from kinfolk.release import Release, load
-    from kinfolk.release.pooling import pool
+    from kinfolk.release.replicates import pool
     from kinfolk.release.synthesizer import Synthesizer, plan
     from kinfolk.release.verify import verify
     from kinfolk.schema import (
@@ -80,7 +80,7 @@ __getattr__ = export(
         "kinfolk.evaluate.evaluation": "evaluate",
         "kinfolk.queries.workload": "Workload",
         "kinfolk.release": "Release load",
-        "kinfolk.release.pooling": "pool",
+        "kinfolk.release.replicates": "pool",
         "kinfolk.release.synthesizer": "Synthesizer plan",
         "kinfolk.release.verify": "verify",
         "kinfolk.schema": "Categorical GroupTable IndividualTable Numeric Role Roles Schema "

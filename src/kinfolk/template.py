@@ -1,4 +1,4 @@
-"""Pages made from templates: whatever they show is escaped, and they ask for nothing from anywhere.
+"""Pages and tables in HTML: whatever they show is escaped, and they ask for nothing from anywhere.
 
 A content security policy allows exactly a page's own style and script, by their hashes: even a
 mistake in escaping could not run a script or send anything.
@@ -9,13 +9,15 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
 
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
@@ -73,3 +75,26 @@ def content_policy(style: str, script: str = "") -> str:
         f"default-src 'none'; style-src 'sha256-{digest(style)}'; {run}"
         "base-uri 'none'; form-action 'none'"
     )
+
+
+def show(
+    caption: str, rows: Iterable[Sequence[object]], *, headings: Sequence[str] = (), note: str = ""
+) -> str:
+    """A small HTML table; the first cell of a row names it. Everything is escaped.
+
+    >>> show("Sizes", [["<one>", 1]])
+    '<table><caption>Sizes</caption><tr><th scope="row">&lt;one&gt;</th><td>1</td></tr></table>'
+    """
+    top = "".join(f'<th scope="col">{_text(heading)}</th>' for heading in headings)
+    body = "".join(
+        f'<tr><th scope="row">{_text(first)}</th>'
+        f"{''.join(f'<td>{_text(cell)}</td>' for cell in rest)}</tr>"
+        for first, *rest in rows
+    )
+    table = f"<table><caption>{_text(caption)}</caption>{top and f'<tr>{top}</tr>'}{body}</table>"
+    return f"<p><strong>{_text(note)}</strong></p>{table}" if note else table
+
+
+def _text(value: object) -> str:
+    """Plain text; half a character of UTF-16, which no file can hold, becomes a question mark."""
+    return escape(str(value).encode("utf-8", "replace").decode("utf-8"))

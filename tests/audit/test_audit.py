@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from kinfolk.audit import AuditResult, AuditVerdict, audit
-from kinfolk.audit.guess import Claim, judge_clues
+from kinfolk.audit.guess import Ceiling, Claim, judge_clues
 from kinfolk.audit.subjects import SUBJECTS, _log_choice, pair_of, sizes_of
-from kinfolk.audit.tradeoff import Ceiling
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy.account import read_account
 from kinfolk.privacy.accounting import Accounting

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta, binom
 
-from kinfolk.audit.tradeoff import highest_rate, likely_rate, normal_below, normal_quantile
+from kinfolk.audit.guess import highest_rate, likely_rate, normal_below, normal_quantile
 from kinfolk.errors import KinfolkError
 
 

@@ -17,6 +17,7 @@ import pytest
 
 from audit.planted import publish_the_file, publish_the_groups
 from kinfolk._io import passing_folder
+from kinfolk.audit.guess import highest_rate
 from kinfolk.audit.search import one_thread
 from kinfolk.audit.town import (
     CHILD,
@@ -29,7 +30,6 @@ from kinfolk.audit.town import (
     town_schema,
     townspeople,
 )
-from kinfolk.audit.tradeoff import highest_rate
 from kinfolk.release.synthesizer import Synthesizer
 from kinfolk.schema import Schema
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from kinfolk.audit.tradeoff import (
+from kinfolk.audit.guess import (
     Ceiling,
     ErrorRates,
     gaussian_delta,

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bad_input.cases import ABSENT, FOLDER, HOUSEHOLDS, PERSONS, SCHEMA, Case
-from kinfolk.cli.validate import name_tables
+from kinfolk.cli.console import name_tables
 from kinfolk.data.encode import encode
 from kinfolk.data.encoded import Encoded
 from kinfolk.schema import Schema

@@ -17,8 +17,7 @@ from kinfolk.methods.paper import hpd_fixed, mwem
 from kinfolk.privacy.unit import Unit
 from kinfolk.privacy.view import PublicView
 from kinfolk.queries.workload import FAMILIES, Workload
-from kinfolk.release.estimate import _Enough, _Watch, plan
-from kinfolk.release.known import known
+from kinfolk.release.estimate import _Enough, _Watch, known, plan
 from kinfolk.release.synthesizer import Synthesizer
 from kinfolk.schema import Schema
 from promises import IN_PLACE, REPLACE, promise

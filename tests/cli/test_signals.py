@@ -15,7 +15,7 @@ from kinfolk.methods.run import patient_interrupts
 WAITING = """\
 import sys, tempfile, time
 from kinfolk.cli.main import cli, main
-from kinfolk.data.private_files import make_private, private_folder
+from kinfolk.data.buckets import make_private, private_folder
 
 tempfile.tempdir = sys.argv[1]
 

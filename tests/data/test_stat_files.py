@@ -13,15 +13,14 @@ import pyreadstat
 import pytest
 
 from data.labelled import LABELLED, labelled_model
+from kinfolk.data.decode import column_types
 from kinfolk.data.draft import draft, draft_schema
 from kinfolk.data.encode import encode
-from kinfolk.data.labels import Labels
-from kinfolk.data.stat_writing import check_writable
-from kinfolk.data.storage_types import column_types
+from kinfolk.data.stat_files import Labels, check_writable
 from kinfolk.data.tables import TableFile, UnreadableError, read_source
 from kinfolk.errors import KinfolkError
 from kinfolk.models.histogram import Histogram
-from kinfolk.release.sample_files import Written, write_sample
+from kinfolk.release.release import Written, write_sample
 from kinfolk.schema import Categorical, GroupTable, IndividualTable, Numeric, Schema, WorkloadSpec
 
 READ = {"dta": pyreadstat.read_dta, "sav": pyreadstat.read_sav}

@@ -13,7 +13,7 @@ import pytest
 from evaluate.families import FAMILIES, add, families
 from kinfolk.data.encode import encode
 from kinfolk.data.frames import write_table
-from kinfolk.data.linking import link_tables
+from kinfolk.data.membership import link_tables
 from kinfolk.errors import DataError, KinfolkError
 from kinfolk.evaluate import compare, integrity
 from kinfolk.evaluate.groups import identities

@@ -15,10 +15,9 @@ from kinfolk.cli.main import run
 from kinfolk.data.frames import write_table
 from kinfolk.errors import KinfolkError
 from kinfolk.experiments import reproducing as harness
-from kinfolk.experiments.grid import Run, experiment_named, grid_for
+from kinfolk.experiments.grid import Errors, Result, Run, RunFile, experiment_named, grid_for
 from kinfolk.experiments.reproducing import perform, reproduce, settings_of, simulated_dataset
 from kinfolk.experiments.results import BEST, Estimate, figures, summarise
-from kinfolk.experiments.run_file import Errors, Result, RunFile
 from kinfolk.experiments.simulate import simulate_tables
 
 SMALL = ["--components", "5", "--seeds", "2", "--epsilon", "0.5", "--epsilon", "1", "--jobs", "1"]

@@ -9,7 +9,7 @@ from kinfolk.methods.calibrate import calibrated, falling
 from kinfolk.methods.mixture_fit import Measured
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
-from kinfolk.models.mixture.grains import Grains
+from kinfolk.models.mixture.prepared import Grains
 from kinfolk.queries.added_marginals import with_numbers, with_sizes
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema

@@ -14,7 +14,7 @@ from kinfolk.data.decode import decode
 from kinfolk.data.encode import encode
 from kinfolk.data.encoded import Encoded
 from kinfolk.errors import KinfolkError
-from kinfolk.models import batches
+from kinfolk.models import base
 from kinfolk.models.histogram import Histogram
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
@@ -121,7 +121,7 @@ def test_sizes_and_roles_stay_as_they_were_drawn() -> None:
 @pytest.mark.parametrize("where", [None, "rooms = 2", "any(age > 60)"])
 def test_a_batch_needs_no_other_batch(monkeypatch: pytest.MonkeyPatch, where: str | None) -> None:
     """Drawn alone, in any order, batches are what they are in a row; none is another's copy."""
-    monkeypatch.setattr(batches, "BATCH", 97)
+    monkeypatch.setattr(base, "BATCH", 97)
     model = HPD.random(Layout.of(FAMILY), 4, np.random.default_rng(1))
     condition = None if where is None else Where.parse(where, FAMILY)
     records = Records(model=model, where=condition)

@@ -13,7 +13,7 @@ from generators import sample_encoded
 from kinfolk.data.encoded import Encoded
 from kinfolk.datasets import load_schema
 from kinfolk.errors import KinfolkError
-from kinfolk.models import batches
+from kinfolk.models import base
 from kinfolk.models.base import Model, sample
 from kinfolk.models.histogram import Histogram
 from kinfolk.models.layout import Layout
@@ -144,11 +144,11 @@ def test_every_group_is_allowed(schema: Schema, groups: int, kind: bool, even: b
 
 
 @KINDS
-@pytest.mark.parametrize("batch", [50, batches.BATCH])
+@pytest.mark.parametrize("batch", [50, base.BATCH])
 def test_chunks_do_not_change_the_groups(
     kind: str, batch: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batches, "BATCH", batch)
+    monkeypatch.setattr(base, "BATCH", batch)
     model = model_of(kind, ROLES, 8)
     whole = sample_encoded(model, 333, rng=np.random.default_rng(9))
     assert whole.groups == 333
@@ -164,7 +164,7 @@ def test_components_get_their_share_and_are_mixed(
     groups: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each of 30 components writes its number into a group attribute."""
-    monkeypatch.setattr(batches, "BATCH", 97)
+    monkeypatch.setattr(base, "BATCH", 97)
     schema = tiny_schema([30], [2], max_size=2)
     rng = np.random.default_rng(11)
     model = with_parts(random_mixture(schema, components=30, rng=rng), group=np.eye(30))

@@ -16,10 +16,9 @@ from kinfolk.data.numbers import draw_numbers, group_values
 from kinfolk.errors import KinfolkError
 from kinfolk.models import records as records_module
 from kinfolk.models.base import Model
-from kinfolk.models.histogram import Histogram
+from kinfolk.models.histogram import Histogram, _written
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
-from kinfolk.models.listed_sample import _written
 from kinfolk.models.records import Records, broken
 from kinfolk.schema import Categorical, Schema
 from kinfolk.schema.where import Where

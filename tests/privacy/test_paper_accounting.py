@@ -15,7 +15,7 @@ from kinfolk.errors import KinfolkError
 from kinfolk.privacy import Accounting, Gaussian, Guarantee, Neighbours, read_account
 from kinfolk.privacy.certificate import certificate_text, check_certificate
 from kinfolk.privacy.curator import Curator
-from kinfolk.privacy.paper_accounting import shared_sensitivities, unprotected
+from kinfolk.privacy.guarantee import shared_sensitivities, unprotected
 from kinfolk.privacy.view import Sensitivities
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.workload import Workload

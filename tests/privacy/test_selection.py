@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kinfolk.errors import KinfolkError
-from kinfolk.privacy import Exponential, Randomness, select, selection
-from kinfolk.privacy.selection import select_by_weight, weights_for
+from kinfolk.privacy import Exponential, Randomness, noise, select
+from kinfolk.privacy.noise import select_by_weight, weights_for
 
 Judge = Callable[[Sequence[int], np.ndarray, float], bool]
 LIMITS = np.iinfo(np.int64)
@@ -69,8 +69,8 @@ def test_choices_have_the_stated_temperature_and_no_other(
 def test_planted_bug_the_wrong_temperature(
     monkeypatch: pytest.MonkeyPatch, rejects_choice: Judge
 ) -> None:
-    right = selection.noisy_max_measurement
-    monkeypatch.setattr(selection, "noisy_max_measurement", lambda scale: right(scale / 2))
+    right = noise.noisy_max_measurement
+    monkeypatch.setattr(noise, "noisy_max_measurement", lambda scale: right(scale / 2))
     assert rejects_choice(_chosen(_noisy_max, SMALL, 6.0), SMALL, 6.0)
 
 
@@ -78,13 +78,11 @@ def test_planted_bug_no_correction_inside_a_class(
     monkeypatch: pytest.MonkeyPatch, rejects_choice: Judge
 ) -> None:
     # Classes 16 times as wide, and every member weighed like the best place of its class.
-    monkeypatch.setattr(selection, "_CLASSES_PER_SCALE", 1)
+    monkeypatch.setattr(noise, "_CLASSES_PER_SCALE", 1)
     choice = Exponential(sensitivity=1, scale=1e6)
-    weigh = selection.Weights(choice)
-    monkeypatch.setattr(
-        selection.Weights, "__call__", lambda self, gap: self.tops[gap // self.width]
-    )
-    monkeypatch.setattr(selection, "weights_for", lambda choice: weigh)
+    weigh = noise.Weights(choice)
+    monkeypatch.setattr(noise.Weights, "__call__", lambda self, gap: self.tops[gap // self.width])
+    monkeypatch.setattr(noise, "weights_for", lambda choice: weigh)
     assert rejects_choice(_chosen(_by_weight, FINE, 1e6), FINE, 1e6)
 
 
@@ -177,7 +175,7 @@ def test_the_callers_decimal_context_changes_no_weight() -> None:
     weigh = weights_for(choice)
     expected = [weigh(gap) for gap in range(0, 500, 7)]
     with localcontext(prec=2):
-        again = selection.Weights(choice)
+        again = noise.Weights(choice)
         assert [again(gap) for gap in range(0, 500, 7)] == expected
         assert again.tops == weigh.tops
 
@@ -198,13 +196,13 @@ def test_the_route_depends_on_the_number_of_candidates_alone(
 ) -> None:
     taken: list[int] = []
     monkeypatch.setattr(
-        selection, "select_by_weight", lambda scores, *_, **__: taken.append(scores.size) or 0
+        noise, "select_by_weight", lambda scores, *_, **__: taken.append(scores.size) or 0
     )
     choice = Exponential(sensitivity=1, scale=5.0)
-    for size in (selection.NOISY_MAX_LIMIT, selection.NOISY_MAX_LIMIT + 1):
+    for size in (noise.NOISY_MAX_LIMIT, noise.NOISY_MAX_LIMIT + 1):
         select(np.zeros(size, dtype=np.int64), choice, randomness=Randomness())
     select(np.zeros(2, dtype=np.int64), choice, randomness=Randomness(seed=1))
-    assert taken == [selection.NOISY_MAX_LIMIT + 1, 2]
+    assert taken == [noise.NOISY_MAX_LIMIT + 1, 2]
 
 
 def test_nonsense_is_refused() -> None:

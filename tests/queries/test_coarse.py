@@ -11,8 +11,7 @@ import pytest
 from kinfolk.data.encode import encode
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
-from kinfolk.models.mixture.grains import Grains
-from kinfolk.models.mixture.prepared import Prepared
+from kinfolk.models.mixture.prepared import Grains, Prepared
 from kinfolk.privacy.sensitivity import (
     paired_marginals,
     paired_sensitivities,

@@ -8,9 +8,15 @@ from typing import Any
 import pytest
 
 from kinfolk.errors import KinfolkError
-from kinfolk.queries.figures import Figure, Kind, can_be_weighted, named_attributes, weighted
 from kinfolk.queries.question_parser import parse
-from kinfolk.queries.questions import Question
+from kinfolk.queries.questions import (
+    Figure,
+    Kind,
+    Question,
+    as_weighted,
+    can_be_weighted,
+    named_attributes,
+)
 from kinfolk.schema import Schema
 from queries.test_question_parser import AGE, HOMES, RENT, SEX, TENURE, VEH
 
@@ -200,7 +206,7 @@ def test_what_is_wrong_is_said(text: str) -> None:
 def test_weights() -> None:
     (plain,), (found,) = (parse(WEIGHTED, text) for text in ("mean age", "weighted mean age"))
     assert isinstance(found, Figure)
-    assert weighted(plain) == found
+    assert as_weighted(plain) == found
     assert str(found) == "Weighted mean age of members"
     assert (can_be_weighted(plain), can_be_weighted(found)) == (True, False)
     assert not can_be_weighted(parse(WEIGHTED, "mean rent")[0])
@@ -208,7 +214,7 @@ def test_weights() -> None:
     (share,) = parse(WEIGHTED, "weighted share of people with sex = female")
     assert isinstance(share, Figure)
     assert str(share) == "Weighted share of members who are female"
-    assert share == weighted(parse(WEIGHTED, "people: sex = female")[0])
+    assert share == as_weighted(parse(WEIGHTED, "people: sex = female")[0])
     with pytest.raises(KinfolkError, match="rent is the weight itself"):
         parse(WEIGHTED, "weighted mean rent")
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from homes import HOMES, homes, written
-from kinfolk.data import private_files
-from kinfolk.data.private_files import LOCK, make_private, private_folder, remove_leftovers
+from kinfolk.data import buckets
+from kinfolk.data.buckets import LOCK, make_private, private_folder, remove_leftovers
 from kinfolk.queries.streaming import count_files
 from kinfolk.queries.workload import Workload
 
@@ -152,7 +152,7 @@ def test_other_owners_other_machines_and_other_names(
             patch.setattr(os, "geteuid", lambda: 12345)
             remove_leftovers()
         with monkeypatch.context() as patch:
-            patch.setattr(private_files.socket, "gethostname", lambda: "elsewhere")
+            patch.setattr(buckets.socket, "gethostname", lambda: "elsewhere")
             remove_leftovers()
         renamed = dead.rename(dead.with_name("kinfolk-notes"))
         remove_leftovers()
@@ -175,18 +175,18 @@ def test_a_sweep_between_making_and_locking(
 ) -> None:
     """The folder is lost, and another one is made."""
     name = {"made": "_create", "locked": "_take"}[when]
-    real = getattr(private_files, name)
+    real = getattr(buckets, name)
     swept = 0
 
     def late(*given: object) -> object:
         nonlocal swept
         if not swept:
             swept += 1
-            monkeypatch.setattr(private_files, name, real)
+            monkeypatch.setattr(buckets, name, real)
             remove_leftovers()
         return real(*given)
 
-    monkeypatch.setattr(private_files, name, late)
+    monkeypatch.setattr(buckets, name, late)
     with private_folder() as folder:
         assert swept == 1
         assert [path.name for path in scratch.iterdir()] == [folder.name]

@@ -23,8 +23,8 @@ from kinfolk.models.layout import Layout
 from kinfolk.queries.counting import count
 from kinfolk.queries.questions import Conditions, Question
 from kinfolk.queries.workload import Workload
-from kinfolk.release.answers import student
 from kinfolk.release.release import Release
+from kinfolk.release.replicates import student
 from kinfolk.release.synthesizer import Synthesizer
 from kinfolk.schema import Schema
 from models.listed import tiny_schema

@@ -17,7 +17,7 @@ import pytest
 
 from kinfolk import load
 from kinfolk.errors import KinfolkError
-from kinfolk.release.archive import DTYPES, HEADER, LONGEST_NUMBER, read_archive, write_archive
+from kinfolk.release.file import DTYPES, HEADER, LONGEST_NUMBER, read_archive, write_archive
 from release.small import saved
 
 DAMAGED = r"is damaged, or no model file \("

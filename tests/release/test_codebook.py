@@ -16,8 +16,7 @@ from evaluate.hostile import CLOSING, QUOTES, SCRIPT, TABLE
 from homes import homes
 from kinfolk.cli.main import run
 from kinfolk.datasets import load_schema
-from kinfolk.release.codebook import DDI, PAGE, Codebook
-from kinfolk.release.ddi import NAMESPACE
+from kinfolk.release.codebook import DDI, NAMESPACE, PAGE, Codebook
 from kinfolk.schema import Categorical, GroupTable, Schema
 from release.small import synthesizer
 

@@ -16,7 +16,7 @@ import pytest
 from homes import HOMES, homes
 from kinfolk import Synthesizer, load
 from kinfolk.errors import KinfolkError
-from kinfolk.release.archive import HEADER, model_digest, read_archive, write_archive
+from kinfolk.release.file import HEADER, model_digest, read_archive, write_archive
 from kinfolk.release.release import Release
 from release.small import QUICK, saved, synthesizer
 

@@ -20,8 +20,7 @@ from kinfolk.methods.allocate import BY_BINS, FINELY, planned_purchases
 from kinfolk.methods.marginals import Marginals
 from kinfolk.privacy.curator import Curator
 from kinfolk.queries.workload import Workload
-from kinfolk.release.archive import read_archive, write_archive
-from kinfolk.release.file import EXTRA
+from kinfolk.release.file import EXTRA, read_archive, write_archive
 from kinfolk.release.verify import verify
 from promises import REPLACE, promise
 

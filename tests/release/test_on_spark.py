@@ -22,9 +22,9 @@ from kinfolk.data.spark_session import spark_columns
 from kinfolk.datasets import load_detroit
 from kinfolk.errors import DataError, KinfolkError
 from kinfolk.experiments.simulate import write_simulation
-from kinfolk.models import batches
+from kinfolk.models import base
 from kinfolk.queries import count_spark
-from kinfolk.queries.validation import one_way
+from kinfolk.queries.validation import one_attribute_each
 from kinfolk.release.spark_sample import DrawTask, part_name
 from kinfolk.schema import Categorical, Schema, WorkloadSpec
 from release.small import synthesizer
@@ -111,7 +111,7 @@ def test_csv_is_read_as_on_one_machine(spark: Any, tmp_path: Path) -> None:
     files["people"].write_text("\n".join(["home;sex;said", *lines, ""]))
     here, there = (kinfolk.validate(schema, files, engine=one) for one in ("local", "spark"))
     assert (there.tables, there.sizes) == (here.tables, here.sizes)
-    workload = one_way(schema)
+    workload = one_attribute_each(schema)
     assert_same(count_spark(workload, files), in_memory(workload, files))
     files["people"].write_text("\n".join(["home;sex;said", *lines, f"{ids[0]};m", ""]))
     with pytest.raises(KinfolkError, match="Spark fails while it counts the tables"):
@@ -124,7 +124,7 @@ def test_csv_is_read_as_on_one_machine(spark: Any, tmp_path: Path) -> None:
 def test_files_are_those_of_one_machine(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str | None
 ) -> None:
-    monkeypatch.setattr(batches, "BATCH", 97)
+    monkeypatch.setattr(base, "BATCH", 97)
     release = synthesizer(Schema.from_text(HOMES.to_yaml() + "never: [COUNT = 3 and veh = 2]\n"))
     release = release.fit(homes_without_rule()).release
     told: list[int] = []
@@ -198,7 +198,7 @@ def test_tasks_draw_the_same_however_many_there_are(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, parts: list[list[int]]
 ) -> None:
     """Without Java: what a task does with the numbers of its batches."""
-    monkeypatch.setattr(batches, "BATCH", 97)
+    monkeypatch.setattr(base, "BATCH", 97)
     pytest.importorskip("pyspark", reason="PySpark is missing: pip install 'kinfolk[spark]'")
     release = synthesizer().fit(homes()).release
     whole = release.sample(400, seed=4)

@@ -21,8 +21,7 @@ from kinfolk.experiments.simulate import simulate
 from kinfolk.privacy.certificate import certificate_text, check_certificate
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.workload import Workload
-from kinfolk.release.public import read_public
-from kinfolk.release.rehearsal import rehearse
+from kinfolk.release.public import read_public, rehearse
 from kinfolk.release.release import Release
 from kinfolk.release.synthesizer import Synthesizer
 from kinfolk.release.verify import verify

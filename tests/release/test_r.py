@@ -11,7 +11,7 @@ import pytest
 
 from data.labelled import labelled_model
 from kinfolk.data.tables import TableFile, read_source
-from kinfolk.release.sample_files import write_sample
+from kinfolk.release.release import write_sample
 
 pytestmark = [
     pytest.mark.slow,

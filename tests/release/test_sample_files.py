@@ -14,8 +14,8 @@ from kinfolk.data.encode import encode
 from kinfolk.data.tables import read_source
 from kinfolk.errors import KinfolkError
 from kinfolk.models.histogram import Histogram
-from kinfolk.release import sample_files
-from kinfolk.release.sample_files import write_sample
+from kinfolk.release import release as releases
+from kinfolk.release.release import write_sample
 from models.listed import tiny_schema
 from models.mixtures import random_mixture
 from models.test_sample import FLAT, ROLES, model_of, same
@@ -29,7 +29,7 @@ FORMATS = pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_what_is_written_is_what_was_drawn(
     kind: str, schema, form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # type: ignore[no-untyped-def]
-    monkeypatch.setattr(sample_files, "CHUNK", 64)
+    monkeypatch.setattr(releases, "CHUNK", 64)
     model = model_of(kind, schema, 1)
     seen: list[int] = []
     written = write_sample(
@@ -56,7 +56,7 @@ def test_what_is_written_is_what_was_drawn(
 def test_an_interrupted_run_leaves_what_was_there(
     form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sample_files, "CHUNK", 10)
+    monkeypatch.setattr(releases, "CHUNK", 10)
     model = model_of("mixture", ROLES, 1)
     (tmp_path / f"homes.{form}").write_text("before")
 
@@ -76,7 +76,7 @@ def test_storage_types_are_kept_where_they_hold(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A key of 8 bits holds 127 groups; the column must not change its type on the way."""
-    monkeypatch.setattr(sample_files, "CHUNK", 100)
+    monkeypatch.setattr(releases, "CHUNK", 100)
     schema = tiny_schema([3], [2], max_size=2)
     model = random_mixture(schema, components=5, rng=np.random.default_rng(1))
     types = {

@@ -18,7 +18,7 @@ from kinfolk.cli.main import run
 from kinfolk.privacy import Gaussian
 from kinfolk.privacy.accounting import round_up, to_text
 from kinfolk.privacy.certificate import check_certificate
-from kinfolk.release.archive import read_archive, write_archive
+from kinfolk.release.file import read_archive, write_archive
 from kinfolk.release.verify import verify
 from release.small import FAMILIES, FLAT, families, flat_people, synthesizer
 

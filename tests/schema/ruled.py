@@ -19,6 +19,8 @@ from kinfolk.schema import (
     WorkloadSpec,
 )
 from kinfolk.schema.condition_evaluator import GroupValues
+from kinfolk.schema.conditions import Condition
+from kinfolk.schema.language import Reader
 from schema.obvious_rules import COUNT, ROLE
 
 NAMES = st.sampled_from(["age", "wage", "no", "a b", "x-y", "missing", "été", "a.b", "m2"])
@@ -206,3 +208,10 @@ def column(attribute: Attribute, cells: list) -> np.ndarray:
         return np.array([math.nan if cell is None else cell for cell in cells], np.float64)
     codes = {value: code for code, value in enumerate(attribute.values)}
     return np.array([codes.get(cell, len(codes)) for cell in cells], np.int64)
+
+
+def parse_condition(text: str, schema: Schema) -> Condition:
+    reader = Reader(text, schema)
+    condition = reader.condition()
+    reader.end()
+    return condition

@@ -6,8 +6,8 @@ import pytest
 
 from data.labelled import LABELLED
 from kinfolk.datasets import load_schema
-from kinfolk.schema.condition_text import condition_text, negated_text, universe
 from kinfolk.schema.rules import Rule
+from kinfolk.schema.spelling import condition_text, negated_text, universe
 
 DETROIT = load_schema("detroit")
 

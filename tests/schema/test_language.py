@@ -13,8 +13,8 @@ from kinfolk.datasets import load_schema
 from kinfolk.errors import SchemaError
 from kinfolk.schema import Schema
 from kinfolk.schema.condition_evaluator import GroupValues
-from kinfolk.schema.language import parse_condition
 from kinfolk.schema.rules import Rule
+from schema.ruled import parse_condition
 
 TOWN = Schema.from_text("""
 group:

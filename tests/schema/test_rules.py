@@ -11,12 +11,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from kinfolk.schema import Categorical, Schema
-from kinfolk.schema.cells import cells_of
+from kinfolk.schema.condition_evaluator import cells_of
 from kinfolk.schema.conditions import Linear, Ref, atoms, attribute_of
-from kinfolk.schema.language import parse_condition
 from kinfolk.schema.rules import Rule
 from schema.obvious_rules import COUNT, ROLE, broken, true, written
-from schema.ruled import as_values, conditions, homes, inside, ruled_schemas, rules
+from schema.ruled import as_values, conditions, homes, inside, parse_condition, ruled_schemas, rules
 
 
 @given(st.data())

@@ -14,10 +14,16 @@ from enum import StrEnum
 import numpy as np
 
 from kinfolk._io import passing_folder
-from kinfolk.audit.guess import Claim, judge_clues
+from kinfolk.audit.guess import (
+    Claim,
+    ErrorRates,
+    gaussian_floor,
+    judge_clues,
+    normal_quantile,
+    promise_floor,
+)
 from kinfolk.audit.search import one_thread
 from kinfolk.audit.subjects import SUBJECTS, SubjectKind
-from kinfolk.audit.tradeoff import ErrorRates, gaussian_floor, normal_quantile, promise_floor
 from kinfolk.chart import Panel, Point, Series, chart_svg
 from kinfolk.errors import KinfolkError, did_you_mean
 from kinfolk.privacy.accounting import Accounting
@@ -62,7 +68,7 @@ class AuditResult:
     errors: ErrorRates
     """Upper bounds on its error rates."""
     ceiling_mu: float
-    """What the claimed budget buys at most: the floor under all errors, see `tradeoff`."""
+    """What the claimed budget buys at most: the floor under all errors, see `guess`."""
     curve: tuple[ErrorRates, ...]
     """The error rates seen, for a plot."""
 

@@ -28,8 +28,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk._typing import Floats, Ints
+from kinfolk.audit.guess import Ceiling
 from kinfolk.audit.search import gaussian_ratio
-from kinfolk.audit.tradeoff import Ceiling
 from kinfolk.audit.whole import default_run, dropped_run
 from kinfolk.data.encoded import Encoded
 from kinfolk.privacy.accounting import Accounting

@@ -16,9 +16,9 @@ from pathlib import Path
 import pyarrow as pa
 
 from kinfolk._typing import Ints
+from kinfolk.audit.guess import Ceiling
 from kinfolk.audit.search import AnswerPlaces, Sight, Worst, answers_of, log_ratio, worst_pair
 from kinfolk.audit.town import OVERSIZE, Home, tables_of, town_schema, townspeople
-from kinfolk.audit.tradeoff import Ceiling
 from kinfolk.data.encode import encode
 from kinfolk.methods.marginals import Marginals
 from kinfolk.methods.method import Step

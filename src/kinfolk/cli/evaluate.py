@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kinfolk.cli.console import PATH, REDACT, say, table, tell
-from kinfolk.cli.validate import name_tables
+from kinfolk.cli.console import PATH, REDACT, name_tables, say, table, tell
 from kinfolk.errors import KinfolkError, redacting
 from kinfolk.schema import Schema
 

@@ -215,7 +215,7 @@ def _other_files(certificate: Mapping[str, Any], folder: Path) -> list[str]:
     tables = certificate["release"].get("tables")
     if not isinstance(tables, dict):
         return []
-    from kinfolk.release.archive import file_digest
+    from kinfolk.release.file import file_digest
 
     names = [name for name in tables if isinstance(name, str) and _is_below(name)]
     return [

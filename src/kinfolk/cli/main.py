@@ -19,8 +19,7 @@ from kinfolk.cli.evaluate import evaluate_command
 from kinfolk.cli.ledger import certificate, ledger_command
 from kinfolk.cli.plan import plan_command
 from kinfolk.cli.prepare import init, prepare, simulate_command
-from kinfolk.cli.queries import queries
-from kinfolk.cli.query import query
+from kinfolk.cli.query import queries, query
 from kinfolk.cli.reproduce import reproduce_command
 from kinfolk.cli.synth import fit_command, sample_command, synth
 from kinfolk.cli.validate import validate

@@ -7,8 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kinfolk.cli.console import PATH, err, say, table, tell
-from kinfolk.cli.progress import PROMISE, SETTINGS, options, promise_of, required
+from kinfolk.cli.console import (
+    PATH,
+    PROMISE,
+    SETTINGS,
+    err,
+    options,
+    promise_of,
+    required,
+    say,
+    table,
+    tell,
+)
 from kinfolk.cli.validate import warn_of_wide_bins
 from kinfolk.schema import Schema
 from kinfolk.schema.doubtful import doubtful_relations
@@ -124,7 +134,7 @@ def _rehearse(
     schema: Schema, method: Method, guarantee: Guarantee, public: Path, groups: int
 ) -> None:
     """Show what errors a run has on public tables."""
-    from kinfolk.release.rehearsal import rehearse
+    from kinfolk.release.public import rehearse
 
     with err.status("Rehearsing on the public tables"):
         found = rehearse(schema, method, guarantee, public, groups=groups)

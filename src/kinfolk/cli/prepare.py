@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kinfolk._io import write_whole
-from kinfolk.cli.console import PATH, progress, say, tell
-from kinfolk.cli.progress import INTO_FOLDER, options
+from kinfolk.cli.console import INTO_FOLDER, PATH, options, progress, say, tell
 from kinfolk.errors import KinfolkError
 
 if TYPE_CHECKING:

@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kinfolk.cli.console import err, progress, say, table, tell
+from kinfolk.cli.console import EVERY, err, given, options, progress, say, table, tell
 from kinfolk.cli.prepare import CENSUS, read_census
-from kinfolk.cli.progress import EVERY, given, options
 from kinfolk.errors import KinfolkError
 
 if TYPE_CHECKING:
-    from kinfolk.experiments.grid import Grid
+    from kinfolk.experiments.grid import Grid, RunFile
     from kinfolk.experiments.reproducing import Dataset, Standing
-    from kinfolk.experiments.run_file import RunFile
 
 HELP = """Run the paper's experiments again. NOT PRIVATE.
 
@@ -85,10 +83,9 @@ def reproduce_command(
 ) -> None:
     """See HELP."""
     # Imported here because it brings the compiled counting along, which other commands do without.
-    from kinfolk.experiments.grid import experiment_named, grid_for
+    from kinfolk.experiments.grid import RunFile, experiment_named, grid_for
     from kinfolk.experiments.reproducing import reproduce, settings_of
     from kinfolk.experiments.results import data_line, write_results
-    from kinfolk.experiments.run_file import RunFile
 
     effort = {name: told.pop(name) for name in ("seeds", "components", "gen_components")}
     grid = grid_for(

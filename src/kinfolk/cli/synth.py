@@ -9,20 +9,26 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kinfolk.cli.console import ENGINE, PATH, REDACT, TABLE, say, tell
-from kinfolk.cli.progress import (
+from kinfolk.cli.console import (
+    ENGINE,
     FORCE,
     FORMAT,
     GROUPS,
     INTO_FOLDER,
+    PATH,
     PROMISE,
+    REDACT,
     SETTINGS,
+    TABLE,
+    name_tables,
     options,
     promise_of,
     required,
+    say,
     stages,
+    tell,
 )
-from kinfolk.cli.validate import DRAFTED, name_tables, warn_of_computed
+from kinfolk.cli.validate import DRAFTED, warn_of_computed
 from kinfolk.errors import KinfolkError
 from kinfolk.schema import Schema
 
@@ -126,7 +132,7 @@ def synth(
 ) -> None:
     """See SYNTH."""
     # Imported here because it brings Arrow along.
-    from kinfolk.data.stat_writing import check_writable
+    from kinfolk.data.stat_files import check_writable
 
     declared = Schema.from_yaml(schema)
     files = name_tables(declared, tables, engine=engine)
@@ -238,7 +244,8 @@ def sample_command(
             numbers = range(1, replicates + 1)
             seeds += [replicate_seed(seed, number) for number in numbers]
             folders = [output / "main", *(output / f"replicate-{number}" for number in numbers)]
-        names = [*_file_names(release, form), CERTIFICATE, *CODEBOOK]
+        tables = [f"{name}.{form}" for name in release.schema.table_names]
+        names = [*tables, CERTIFICATE, *CODEBOOK]
         _check_free(folders, names, force=force)
         drawn: list[str] = []
         for source, own, folder in zip(sources, seeds, folders, strict=True):
@@ -249,10 +256,6 @@ def sample_command(
     say(f"Wrote {folders[0] / CERTIFICATE} and {folders[0] / CODEBOOK[0]} (and .xml){also}.")
     if not release.private:
         say("NOT PRIVATE: the model was fitted with a seed, and nobody is protected.")
-
-
-def _file_names(release: Release, form: str) -> list[str]:
-    return [f"{name}.{form}" for name in release.schema.table_names]
 
 
 def _check_free(folders: Iterable[Path], names: Iterable[str], *, force: bool) -> None:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kinfolk._io import local_path
-from kinfolk.cli.console import ENGINE, PATH, REDACT, TABLE, say, table, tell
-from kinfolk.errors import KinfolkError, redacting
+from kinfolk.cli.console import ENGINE, PATH, REDACT, TABLE, name_tables, say, table, tell
+from kinfolk.errors import redacting
 from kinfolk.schema import Schema
 
 if TYPE_CHECKING:
@@ -83,24 +82,6 @@ def warn_of_computed(schema: Schema, tables: Mapping[str, Any], *, engine: str =
             f"Warning: {name} seems computed from the members ({formula}).\n"
             "If it is, people are less protected than promised: write `derived: true`."
         )
-
-
-def name_tables(
-    schema: Schema, paths: tuple[str | Path, ...], *, given: str = "got", engine: str = "local"
-) -> dict[str, Any]:
-    """Give the files the schema's table names, in order: groups first.
-
-    Those of this machine become paths; what Spark reads stays as it is written.
-    """
-    names = schema.table_names
-    if len(paths) != len(names):
-        raise KinfolkError(
-            f"{given} {len(paths)} file{'s' if len(paths) != 1 else ''}, but the schema has "
-            f"{len(names)} table{'s' if len(names) != 1 else ''}. "
-            f"Name one file for each, in this order: {', '.join(names)}."
-        )
-    found = paths if engine == "spark" else tuple(map(local_path, paths))
-    return dict(zip(names, found, strict=True))
 
 
 def _summarise(found: Validation) -> None:

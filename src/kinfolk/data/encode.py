@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kinfolk.data.clean import apply_size_and_role_limits
 from kinfolk.data.columns import (
     Codes,
     column_numbers,
@@ -19,7 +18,7 @@ from kinfolk.data.columns import (
     zeros_and_ones,
 )
 from kinfolk.data.encoded import CellCodes, CodeArray, Encoded, Numbers, code_type, storage_types
-from kinfolk.data.linking import Links, link_tables
+from kinfolk.data.membership import Links, apply_size_and_role_limits, link_tables
 from kinfolk.data.shapes import numerics
 from kinfolk.data.tables import Source, TableLike, UnreadableError, read_source
 from kinfolk.data.violations import Check

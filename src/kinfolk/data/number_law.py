@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from kinfolk.data.shapes import Shape
 from kinfolk.schema import Attribute, Categorical, Numeric
-from kinfolk.schema.condition_evaluator import is_code
+from kinfolk.schema.conditions import is_code
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

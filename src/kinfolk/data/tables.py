@@ -33,8 +33,7 @@ from kinfolk.data.frames import (
     read_frame,
     refuse_spark,
 )
-from kinfolk.data.labels import Labels
-from kinfolk.data.stat_files import STAT_KINDS, StatFile
+from kinfolk.data.stat_files import STAT_KINDS, Labels, StatFile
 from kinfolk.errors import private
 from kinfolk.schema.attributes import shown
 

@@ -200,18 +200,7 @@ def _some(data: Encoded, groups: int) -> Encoded:
     kept = np.arange(min(groups, data.groups))
     if data.cleaning.groups_oversize and data.schema.oversize == "first":
         kept = kept[data.sizes[kept] < data.schema.size_limit]
-    if len(kept) == data.groups:
-        return data
-    sizes = data.sizes[kept]
-    ends = np.concatenate([[0], np.cumsum(sizes)])
-    rows = np.repeat(data.offsets[kept] - ends[:-1], sizes) + np.arange(ends[-1])
-    return replace(
-        data,
-        group=data.group[kept],
-        individual=data.individual[rows],
-        offsets=ends,
-        role=None if data.role is None else data.role[rows],
-    )
+    return data if len(kept) == data.groups else data.take(kept)
 
 
 def _first_groups(schema: Schema, tables: Mapping[str, TableLike]) -> Encoded | None:

@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kinfolk.data.clean import Ints, Members, nobody_left
+from kinfolk._typing import Bools, Ints
 from kinfolk.data.columns import Codes, column_numbers, join_truncated, number_codes, written
-from kinfolk.data.linking import Links
+from kinfolk.data.membership import Links, Members, nobody_left
 from kinfolk.data.tables import Source
 from kinfolk.errors import Problem, private, redacting
 from kinfolk.schema import Attribute, Categorical, Numeric, Schema
 from kinfolk.schema.attributes import shown
-from kinfolk.schema.condition_evaluator import Bools, Column, GroupValues, holds
+from kinfolk.schema.condition_evaluator import Column, GroupValues, holds
 from kinfolk.schema.conditions import Ref
 from kinfolk.schema.formulas import Formula
 from kinfolk.schema.names import singular

@@ -18,7 +18,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kinfolk._io import local_path
-from kinfolk.data.clean import UNKNOWN, nobody_left, read_roles
 from kinfolk.data.encode import (
     check_table_names,
     encode,
@@ -28,7 +27,7 @@ from kinfolk.data.encode import (
 )
 from kinfolk.data.encoded import Encoded
 from kinfolk.data.frames import FORMATS
-from kinfolk.data.linking import Links, link_tables
+from kinfolk.data.membership import UNKNOWN, Links, link_tables, nobody_left, read_roles
 from kinfolk.data.tables import Source, TableLike, UnreadableError
 from kinfolk.errors import DataError, KinfolkError, Problem
 from kinfolk.queries.streaming import read_parts

@@ -29,8 +29,7 @@ from kinfolk.data.encode import encode
 from kinfolk.data.tables import TableLike
 from kinfolk.errors import KinfolkError
 from kinfolk.evaluate.metrics import shares
-from kinfolk.experiments.grid import Experiment, Grid, Run
-from kinfolk.experiments.run_file import LABEL, Errors, Result, RunFile
+from kinfolk.experiments.grid import LABEL, Errors, Experiment, Grid, Result, Run, RunFile
 from kinfolk.experiments.simulate import simulate
 from kinfolk.methods.method import Method, Training
 from kinfolk.models.base import Model, sample

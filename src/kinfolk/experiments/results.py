@@ -15,9 +15,8 @@ from typing import Any
 
 from kinfolk._io import write_whole
 from kinfolk.chart import Panel, Point, Series, chart_svg
-from kinfolk.experiments.grid import VARIANTS, experiment_named
+from kinfolk.experiments.grid import LABEL, MEASURES, VARIANTS, Result, RunFile, experiment_named
 from kinfolk.experiments.reproducing import SIMULATED
-from kinfolk.experiments.run_file import LABEL, MEASURES, Result, RunFile
 
 BEST = "best T, chosen with the true errors as the paper does; not private"
 """How the choice of T is labelled, everywhere."""

@@ -24,7 +24,7 @@ from kinfolk.methods.rake import Measures, fit_raking, with_means
 from kinfolk.methods.smooth import NumberTable
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
-from kinfolk.models.mixture.grains import Grains
+from kinfolk.models.mixture.prepared import Grains
 from kinfolk.models.records import Records
 from kinfolk.privacy.curator import Measurement
 from kinfolk.privacy.view import PublicView

@@ -11,16 +11,14 @@ import numpy.typing as npt
 
 from kinfolk.data.encoded import Encoded
 from kinfolk.errors import KinfolkError
-from kinfolk.models.base import Asked, Table, check_sums, wrong_shape
-from kinfolk.models.batches import Batches
+from kinfolk.models.base import Asked, Batches, Table, check_sums, wrong_shape
 from kinfolk.models.layout import Floats, Layout
 from kinfolk.models.mixture.prepared import Answers, Prepared, softmax, softmax_vjp
-from kinfolk.models.mixture.restricted import RestrictedMixture
-from kinfolk.models.mixture.sample import mixture_batch, mixture_groups
-from kinfolk.notebook import show
+from kinfolk.models.mixture.sample import RestrictedMixture, mixture_batch, mixture_groups
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
 from kinfolk.schema.where import Factor
+from kinfolk.template import show
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

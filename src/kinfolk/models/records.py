@@ -22,8 +22,17 @@ from kinfolk.data.encoded import Encoded
 from kinfolk.data.numbers import compute_derived, draw_numbers, group_values
 from kinfolk.data.shapes import Shapes
 from kinfolk.errors import KinfolkError
-from kinfolk.models.base import GroupSource, Model, check_groups, rechunked, sample
-from kinfolk.models.batches import Batches, Seeds, batch_rng, fresh_seeds
+from kinfolk.models.base import (
+    Batches,
+    GroupSource,
+    Model,
+    Seeds,
+    batch_rng,
+    check_groups,
+    fresh_seeds,
+    rechunked,
+    sample,
+)
 from kinfolk.models.raking import Raking
 from kinfolk.schema import Schema
 from kinfolk.schema.attributes import shown

@@ -50,7 +50,6 @@ __getattr__ = export(
         "kinfolk.privacy.ledger": "Ledger create_ledger",
         "kinfolk.privacy.mechanisms": "Exponential Gaussian Mechanism RoundShares mechanism_from "
         "round_shares",
-        "kinfolk.privacy.noise": "Randomness measure",
-        "kinfolk.privacy.selection": "select",
+        "kinfolk.privacy.noise": "Randomness measure select",
     },
 )

@@ -19,16 +19,15 @@ from typing import Any
 
 import kinfolk
 from kinfolk.errors import KinfolkError
-from kinfolk.notebook import show
 from kinfolk.privacy import recheck
 from kinfolk.privacy.account import Account, Allotment, account_from
 from kinfolk.privacy.accounting import Accounting, to_text
 from kinfolk.privacy.chain import Head, read_chain
-from kinfolk.privacy.guarantee import Guarantee
-from kinfolk.privacy.paper_accounting import unprotected
+from kinfolk.privacy.guarantee import Guarantee, unprotected
 from kinfolk.privacy.unit import Neighbours, Unit, Wording, dropped
 from kinfolk.privacy.view import GROUPS, PEOPLE, TOTALS
 from kinfolk.schema import Schema
+from kinfolk.template import show
 
 FORMAT = "kinfolk certificate 2"
 FIRST_FORMAT = "kinfolk certificate 1"

@@ -16,7 +16,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -90,7 +90,8 @@ def read_chain(path: Path) -> Chain:
     whole, torn = content[:end], content[end:].rstrip(b" ")
     entries: list[dict[str, Any]] = []
     checks: list[str] = []
-    for number, line in enumerate(_lines(whole), start=1):
+    # Not splitlines(): that also splits at characters that are no line end in JSON lines.
+    for number, line in enumerate(whole.split(b"\n")[:-1], start=1):
         previous = checks[-1] if checks else START
         entry, check = _unseal(line, previous, where=f"{path.name}, line {number}")
         entries.append(entry)
@@ -180,11 +181,6 @@ def torn_spend(torn: bytes) -> str | None:
             return None
     legible = _HALF_SPEND.match(torn)
     return legible.group(1).decode("ascii") if legible else ""
-
-
-def _lines(whole: bytes) -> Iterable[bytes]:
-    # Not splitlines(): that also splits at characters that are no line end in JSON lines.
-    return whole.split(b"\n")[:-1]
 
 
 def _unseal(line: bytes, previous: str, *, where: str) -> tuple[dict[str, Any], str]:

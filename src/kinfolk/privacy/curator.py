@@ -20,9 +20,9 @@ from typing import Any, Self
 import numpy as np
 
 from kinfolk._typing import Floats, Ints
+from kinfolk.data.decode import Types, column_types
 from kinfolk.data.encode import encode
 from kinfolk.data.spark_session import runs_on_spark
-from kinfolk.data.storage_types import Types, column_types
 from kinfolk.data.tables import TableFile, TableLike, digest_tables, open_file
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy.account import Account, Allotment, Released
@@ -30,8 +30,7 @@ from kinfolk.privacy.chain import Head
 from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.ledger import Ledger
 from kinfolk.privacy.mechanisms import Exponential, Gaussian
-from kinfolk.privacy.noise import Randomness, measure, opendp
-from kinfolk.privacy.selection import select
+from kinfolk.privacy.noise import Randomness, measure, opendp, select
 from kinfolk.privacy.sensitivity import workload_weights
 from kinfolk.privacy.view import GROUPS, PEOPLE, TOTALS, PublicView, Purchase, public_totals
 from kinfolk.queries.counting import Counter

@@ -18,9 +18,8 @@ import numpy as np
 from kinfolk._typing import Ints
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy.accounting import Accounting
-from kinfolk.privacy.guarantee import Guarantee
+from kinfolk.privacy.guarantee import Guarantee, charged_workload, shared_sensitivities
 from kinfolk.privacy.mechanisms import Exponential, Gaussian, Mechanism
-from kinfolk.privacy.paper_accounting import charged_workload, shared_sensitivities
 from kinfolk.privacy.sensitivity import (
     WEIGHT_SCALE,
     Sensitivity,

@@ -27,9 +27,16 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from kinfolk.errors import KinfolkError, closest
-from kinfolk.queries.figures import Figure, Kind, check_number, numbers_of, weighted
-from kinfolk.queries.question_reader import FILLERS, SIGN, Place, Reader, Section
-from kinfolk.queries.questions import Codes, Question
+from kinfolk.queries.question_reader import FILLERS, SIGN, LineReader, Place, Section
+from kinfolk.queries.questions import (
+    Codes,
+    Figure,
+    Kind,
+    Question,
+    as_weighted,
+    check_number,
+    numbers_of,
+)
 from kinfolk.schema import Level, Schema
 from kinfolk.schema.attributes import shown
 from kinfolk.schema.names import singular
@@ -94,7 +101,7 @@ class _Statistic:
         return f"{self.word} {of}{' to '.join(self.names)}"
 
 
-class _Line(Reader):
+class _Line(LineReader):
     """What a whole line asks."""
 
     def asked(self) -> tuple[Question | Figure, ...]:
@@ -105,7 +112,7 @@ class _Line(Reader):
         by, where = self.said[Section.BY], self.said[Section.WHERE]
         if statistic is None and not by and not where:
             plain = tuple(self._question(chosen) for chosen in _choices(self.said[Section.FIRST]))
-            return tuple(map(weighted, plain)) if weights else plain
+            return tuple(map(as_weighted, plain)) if weights else plain
         return tuple(self._figures(statistic, weights=weights))
 
     def _begin(self) -> tuple[bool, _Statistic | None]:

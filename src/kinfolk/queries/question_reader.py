@@ -19,8 +19,7 @@ from kinfolk.errors import KinfolkError, did_you_mean
 from kinfolk.queries.questions import Codes, asked_attributes
 from kinfolk.schema import Attribute, Level, Numeric, Schema
 from kinfolk.schema.attributes import shown
-from kinfolk.schema.cells import Cells, cells_of
-from kinfolk.schema.condition_text import condition_text
+from kinfolk.schema.condition_evaluator import Cells, cells_of
 from kinfolk.schema.conditions import (
     Both,
     Condition,
@@ -33,9 +32,9 @@ from kinfolk.schema.conditions import (
     refs,
     whose,
 )
-from kinfolk.schema.language import Reader as ConditionReader
+from kinfolk.schema.language import Reader
 from kinfolk.schema.names import AttributeNames, singular
-from kinfolk.schema.spelling import Meaning, listed_words
+from kinfolk.schema.spelling import Meaning, condition_text, listed_words
 from kinfolk.schema.where import MOST_CELLS
 
 Place = tuple[bool, int]
@@ -72,7 +71,7 @@ class Section(StrEnum):
     """Among whom."""
 
 
-class Reader(ConditionReader):
+class LineReader(Reader):
     """Goes through a text once, from left to right."""
 
     through = re.compile(r"\.\.|to\b|-|\u2013", re.I)

@@ -24,7 +24,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kinfolk._io import address, local_path
-from kinfolk.data.clean import nobody_left
 from kinfolk.data.csv_files import separator_in
 from kinfolk.data.encode import (
     HEADING,
@@ -34,6 +33,7 @@ from kinfolk.data.encode import (
     swapped,
 )
 from kinfolk.data.encoded import Cleaning
+from kinfolk.data.membership import nobody_left
 from kinfolk.data.spark_session import (
     arrow_type,
     collected,

@@ -19,8 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kinfolk.data.buckets import Buckets, Piece, cost
-from kinfolk.data.clean import nobody_left
+from kinfolk.data.buckets import Buckets, Piece, cost, private_folder, remove_leftovers
 from kinfolk.data.columns import column_kind
 from kinfolk.data.encode import (
     HEADING,
@@ -32,7 +31,7 @@ from kinfolk.data.encode import (
     swapped,
 )
 from kinfolk.data.encoded import Encoded
-from kinfolk.data.private_files import private_folder, remove_leftovers
+from kinfolk.data.membership import nobody_left
 from kinfolk.data.tables import Source, Stream, TableFile, UnreadableError, open_file
 from kinfolk.errors import DataError, KinfolkError, Problem
 from kinfolk.queries.counting import Counter

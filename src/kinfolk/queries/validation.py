@@ -17,11 +17,11 @@ from kinfolk.data.spark_session import runs_on_spark
 from kinfolk.data.tables import TableLike
 from kinfolk.data.undeclared import seem_computed
 from kinfolk.errors import redacting
-from kinfolk.notebook import show
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Attribute, Level, Schema
 from kinfolk.schema.doubtful import doubtful_relations, wide_bins
 from kinfolk.schema.names import AttributeNames
+from kinfolk.template import show
 
 NOTICE = "These are true figures of the data: not private"
 
@@ -193,7 +193,7 @@ def _spark_figures(
     from kinfolk.queries.spark import SparkTables
 
     read = SparkTables.of(schema, tables)
-    counter = read.count(one_way(schema))
+    counter = read.count(one_attribute_each(schema))
     group, individual, own, members = {}, {}, schema.group_attributes, schema.individual_attributes
     sizes, roles = [counter.groups], [0]
     for marginal, place in counter.workload.slices():
@@ -219,11 +219,11 @@ def _spark_figures(
     return figures, read.seem_computed()
 
 
-def one_way(schema: Schema) -> Workload:
+def one_attribute_each(schema: Schema) -> Workload:
     """Every attribute on its own, of groups or of people as it is, with sizes and roles.
 
     >>> from kinfolk import load_schema
-    >>> one_way(load_schema("acs-red"))
+    >>> one_attribute_each(load_schema("acs-red"))
     Workload(23 queries in 9 marginals: 15 group, 8 individual)
     """
     names = AttributeNames(schema)

@@ -16,9 +16,9 @@ from functools import cached_property
 from typing import Literal, TypeAlias
 
 from kinfolk.errors import KinfolkError, did_you_mean
-from kinfolk.notebook import show
 from kinfolk.schema import Level, Schema
 from kinfolk.schema.names import AttributeNames
+from kinfolk.template import show
 
 FAMILIES = {Level.GROUP: "Q_G", Level.INDIVIDUAL: "Q_I", Level.RELATION: "Q_R"}
 """What the paper calls the queries of each level."""

@@ -13,15 +13,14 @@ import numpy.typing as npt
 from kinfolk._typing import Floats
 from kinfolk.errors import KinfolkError
 from kinfolk.models.base import Asked
-from kinfolk.notebook import show
-from kinfolk.queries.figures import Figure, Kind, named_attributes, weighted
 from kinfolk.queries.question_parser import parse
-from kinfolk.queries.questions import Question
+from kinfolk.queries.questions import Figure, Kind, Question, as_weighted, named_attributes
 from kinfolk.queries.workload import Workload
 from kinfolk.release.figures import answer_figures
 from kinfolk.release.release import Release
-from kinfolk.release.replicates import held
+from kinfolk.release.replicates import held, student
 from kinfolk.schema import Level, Schema
+from kinfolk.template import show
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -183,7 +182,7 @@ def answer(
         return _answer_shares(release, asked)
     lines = _parsed(release.schema, asked)
     if weights:
-        lines = tuple(map(weighted, lines))
+        lines = tuple(map(as_weighted, lines))
     plain = tuple(one for one in lines if isinstance(one, Question))
     shares = _answer_shares(release, plain)
     if len(plain) == len(lines):
@@ -260,26 +259,3 @@ def _of_groups(asked: Asked, schema: Schema) -> npt.NDArray[np.bool_]:
             [one.level == "group" for one in marginals], [one.cells for one in marginals]
         )
     return np.array([question.level == "group" for question in asked], np.bool_)
-
-
-def student(level: float, freedom: int) -> float:
-    """How far Student's t lies from zero at most, so often; for whole degrees of freedom.
-
-    >>> round(student(0.9, 8), 4), round(student(0.9, 1000), 4)
-    (1.8595, 1.6464)
-    """
-    low, high = 0.0, math.pi / 2
-    while low < (middle := (low + high) / 2) < high:
-        low, high = (middle, high) if _inside(middle, freedom) < level else (low, middle)
-    return math.sqrt(freedom) * math.tan(low)
-
-
-def _inside(angle: float, freedom: int) -> float:
-    """How likely t / sqrt(freedom) is to be within the tangent of an angle: a finite series."""
-    sine, cosine = math.sin(angle), math.cos(angle)
-    term = sine if freedom % 2 == 0 else sine * cosine
-    total = 0.0
-    for number in range(freedom % 2 + 1, freedom, 2):
-        total += term
-        term *= cosine * cosine * number / (number + 1)
-    return total if freedom % 2 == 0 else (angle + total) * 2 / math.pi

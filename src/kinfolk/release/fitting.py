@@ -32,9 +32,9 @@ from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.noise import opendp
 from kinfolk.privacy.unit import Neighbours, Unit, check_rules_fit_unit
 from kinfolk.queries.workload import Workload
-from kinfolk.release.archive import model_digest
+from kinfolk.release.file import PROBABILITIES, model_digest
 from kinfolk.release.public import Public, read_public
-from kinfolk.release.release import PROBABILITIES, Release, checked_seed
+from kinfolk.release.release import Release, checked_seed
 from kinfolk.release.verify import verify_plan
 from kinfolk.schema import Schema
 from kinfolk.schema.names import singular

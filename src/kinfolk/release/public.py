@@ -1,4 +1,4 @@
-"""Public tables of the same schema -> what they say of the marginals that a method asks for.
+"""Public tables of the same schema: what they say of marginals, and a whole run on them.
 
 Tables are read and counted here, exactly, and outside the curator: whoever names tables as public
 says that nobody in them is to be protected. Private tables never come this way.
@@ -7,7 +7,8 @@ says that nobody in them is to be protected. Private tables never come this way.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,14 +26,19 @@ from kinfolk.data.encoded import CodeArray, Encoded, code_type
 from kinfolk.data.frames import TableLike, frame_digest
 from kinfolk.data.tables import Source, TableFile, UnreadableError, open_file, read_source
 from kinfolk.errors import DataError, KinfolkError, Problem
+from kinfolk.methods.marginals import Marginals
+from kinfolk.methods.method import Method
 from kinfolk.methods.prior import PublicRates
+from kinfolk.methods.run import run
+from kinfolk.privacy.curator import Curator
+from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.sensitivity import workload_weights
 from kinfolk.privacy.unit import Unit
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.workload import Marginal, Workload
 from kinfolk.schema import Attribute, Schema
 from kinfolk.schema.conditions import Ref
-from kinfolk.schema.schema import WorkloadSpec
+from kinfolk.schema.workload_spec import WorkloadSpec
 
 HEADING = "the public tables do not fit the schema"
 FORMATS = (".csv", ".csv.gz", ".parquet", ".arrow")
@@ -263,4 +269,75 @@ def _unseen(
         seen = len(np.unique(column))
         if name not in lacking and seen < attribute.size:
             found.append(f"{name} ({attribute.size - seen} of {attribute.size})")
+    return found
+
+
+SEED = 1
+"""Of the noise, which protects nobody: the tables are public."""
+FACTORS = (0.5, 1.0, 2.0)
+"""Times the epsilon that was asked for."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rehearsal:
+    """What a run came to on public tables; errors are of shares, over all queries."""
+
+    epsilon: float
+    max_error: float
+    mean_error: float
+
+
+def rehearse(
+    schema: Schema,
+    method: Method,
+    guarantee: Guarantee,
+    public: Public,
+    *,
+    groups: int,
+    on_progress: Callable[[int, int], None] = lambda done, total: None,
+    factors: Sequence[float] = FACTORS,
+) -> list[Rehearsal]:
+    """Do a run on as many public groups as there will be private ones, for several epsilons.
+
+    The public tables stand for the private ones: groups are drawn from them with replacement, and
+    nothing is known beforehand. A second public file would be needed to try out a prior.
+    """
+    if groups < 1:
+        raise KinfolkError(f"groups is {groups}. Use at least one group.")
+    chosen = replace(method, replicates=0) if isinstance(method, Marginals) else method
+    workload = Workload.of(schema)
+    asked = chosen.asks(workload)
+    rng = np.random.default_rng(SEED)
+    plain, counter = count_resampled(
+        schema,
+        public,
+        (workload, asked),
+        groups=groups,
+        unit=guarantee.unit if chosen.size_weighted else None,
+        rng=rng,
+    )
+    levels = [one.level == "group" for one in workload.marginals]
+    of_groups = np.repeat(levels, [one.cells for one in workload.marginals])
+    true = plain.counts / np.where(of_groups, plain.groups, plain.people)
+    found: list[Rehearsal] = []
+    for done, factor in enumerate(factors):
+        on_progress(done, len(factors))
+        promise = Guarantee.of(
+            neighbours=guarantee.neighbours,
+            epsilon=guarantee.epsilon * factor,
+            delta=guarantee.delta,
+            accounting=guarantee.accounting,
+        )
+        with tempfile.TemporaryDirectory(prefix="kinfolk-") as folder:
+            ledger = Path(folder) / "ledger.jsonl"
+            with Curator(counter, guarantee=promise, ledger=ledger, seed=SEED) as curator:
+                model = run(curator, chosen, rng=rng).training.model()
+        wrong = np.abs(np.asarray(model.answer(workload), np.float64) - true)
+        found.append(
+            Rehearsal(
+                epsilon=promise.epsilon,
+                max_error=float(wrong.max()),
+                mean_error=float(wrong.mean()),
+            )
+        )
     return found

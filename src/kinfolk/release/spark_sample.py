@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kinfolk._io import local_path, new_file
-from kinfolk.data.decode import decode
+from kinfolk.data.decode import decode, types_from_json, types_to_json
 from kinfolk.data.shapes import SHARES, Shapes
 from kinfolk.data.spark_session import (
     collected,
@@ -33,13 +33,12 @@ from kinfolk.data.spark_session import (
     spark_columns,
     spark_session,
 )
-from kinfolk.data.storage_types import types_from_json, types_to_json
 from kinfolk.errors import KinfolkError
 from kinfolk.models.base import rechunked
 from kinfolk.models.raking import RAKING, Raking
 from kinfolk.models.records import Acceptance, Drawing, Records, Search
-from kinfolk.release.archive import file_digest
-from kinfolk.release.sample_files import CHUNK, Written, lasting_types
+from kinfolk.release.file import file_digest
+from kinfolk.release.release import CHUNK, Written, lasting_types
 from kinfolk.schema import Schema
 from kinfolk.schema.where import Where
 

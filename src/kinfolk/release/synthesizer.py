@@ -12,13 +12,13 @@ from kinfolk.data.frames import TableLike
 from kinfolk.errors import KinfolkError
 from kinfolk.methods.method import Method, Progress, silent
 from kinfolk.methods.registry import method_named
-from kinfolk.notebook import show
 from kinfolk.privacy.unit import Unit, Wording
 from kinfolk.release.fitting import fit, promised
 from kinfolk.release.public import Public
 from kinfolk.release.release import Drawable, Release, checked_seed
 from kinfolk.schema import Schema
 from kinfolk.schema.names import singular
+from kinfolk.template import show
 
 if TYPE_CHECKING:
     from kinfolk.release.estimate import RunEstimate

@@ -2,7 +2,8 @@
 
 from kinfolk.schema.attributes import Attribute, Categorical, Numeric, Value
 from kinfolk.schema.roles import OTHER_ROLE, Role, Roles
-from kinfolk.schema.schema import GroupTable, IndividualTable, Level, Schema, WorkloadSpec
+from kinfolk.schema.schema import GroupTable, IndividualTable, Schema
+from kinfolk.schema.workload_spec import Level, WorkloadSpec
 
 __all__ = [
     "OTHER_ROLE",

@@ -178,3 +178,8 @@ def named_refs(schema: Schema) -> dict[str, Ref | None]:
                 ref = Ref(level="individual", name=name, of=role)
                 names.setdefault(f"{role}.{name}", ref)
     return names
+
+
+def is_code(special: float, attribute: Numeric) -> bool:
+    """Whether a special value lies outside the bins, and is no quantity."""
+    return not attribute.bins[0] <= special <= attribute.bins[-1]

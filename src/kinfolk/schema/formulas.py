@@ -20,16 +20,16 @@ from typing import TYPE_CHECKING, Literal, NoReturn, TypeAlias
 
 import numpy as np
 
+from kinfolk._typing import Floats
 from kinfolk.errors import Problem, SchemaError, did_you_mean
 from kinfolk.schema.attributes import Attribute, Categorical, Numeric, Value, shown
-from kinfolk.schema.cells import Cells, cells_of
 from kinfolk.schema.condition_evaluator import (
+    Cells,
     Column,
-    Floats,
     GroupValues,
     as_numbers,
+    cells_of,
     holds,
-    is_code,
     member_rows,
     person_rows,
     quantities,
@@ -41,6 +41,7 @@ from kinfolk.schema.conditions import (
     atoms,
     attribute_of,
     has_numbers,
+    is_code,
     refs,
     whose,
 )

@@ -49,11 +49,12 @@ from kinfolk.schema.conditions import (
     refs,
     whose,
 )
-from kinfolk.schema.cursor import Cursor
 from kinfolk.schema.names import singular
 from kinfolk.schema.spelling import (
     BLANK,
+    MIRRORED,
     QUOTED,
+    Cursor,
     Meaning,
     begins,
     find_value,
@@ -74,20 +75,6 @@ _OPERATOR = re.compile(r"<=|>=|!=|<>|==|=|<|>")
 _OR = re.compile(r"\||or\b", re.I)
 _COMPARED = re.compile(r"\s*(?:[-+=<>]|!=|(?:not|in|is|missing|blank)\b)", re.I)
 _WORD = re.compile(r"[\w.]+|\S")
-_OPPOSITE = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}
-
-
-def parse_condition(text: str, schema: Schema) -> Condition:
-    """Read a condition.
-
-    >>> from kinfolk.datasets import load_schema
-    >>> parse_condition("cars = no vehicle and age < 16", load_schema("detroit")).any
-    False
-    """
-    reader = Reader(text, schema)
-    condition = reader.condition()
-    reader.end()
-    return condition
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,7 +197,7 @@ class Reader(Cursor):
         constant = right.constant - left.constant
         if len(terms) == 1 and min(terms.values()) < 0:
             terms = {one: -coefficient for one, coefficient in terms.items()}
-            sign, constant = _OPPOSITE[sign], -constant
+            sign, constant = MIRRORED[sign], -constant
         plain = all(side.alone or not side.terms for side in (left, right))
         return Linear(
             terms=tuple(terms.items()),

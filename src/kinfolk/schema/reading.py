@@ -13,14 +13,8 @@ from kinfolk.errors import Findings, KinfolkError, SchemaError, closest, did_you
 from kinfolk.schema.attributes import Attribute, Categorical, Numeric, shown, text_of
 from kinfolk.schema.formulas import Formula
 from kinfolk.schema.roles import OTHER_ROLE, RESERVED, Role, Roles
-from kinfolk.schema.schema import (
-    GroupTable,
-    IndividualTable,
-    Level,
-    Schema,
-    WorkloadSpec,
-    spoilt,
-)
+from kinfolk.schema.schema import GroupTable, IndividualTable, Schema, spoilt
+from kinfolk.schema.workload_spec import Level, WorkloadSpec
 from kinfolk.schema.yaml_text import load_yaml
 
 T = TypeVar("T")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kinfolk.errors import Findings
-from kinfolk.schema.attributes import Value, check_values, kind_of, shown
+from kinfolk.schema.attributes import Categorical, Value, check_values, kind_of, shown
 
 OTHER_ROLE = "other"
 """The role that people with an unlisted value get under `others: keep`."""
@@ -99,6 +99,16 @@ class Roles:
     def names(self) -> tuple[str, ...]:
         """The names of all roles; 'other' comes last under `others: keep`."""
         return (*self.roles, *((OTHER_ROLE,) if self.others == "keep" else ()))
+
+    def attribute(self, *, labels: bool = False) -> Categorical:
+        """The column as an attribute: each role is written as the first of its values, or its name.
+
+        Under `others: keep` the remaining people are written as blank.
+        """
+        named = [role.values[0] for role in self.roles.values()]
+        return Categorical(
+            values=list(self.roles) if labels else named, missing=self.others == "keep"
+        )
 
     def limits(self, max_size: int) -> tuple[tuple[int, int], ...]:
         """How many members of each role a group of at most `max_size` may have: (min, max)."""

@@ -13,27 +13,20 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
+from kinfolk._typing import Bools
 from kinfolk.errors import Findings, SchemaError
 from kinfolk.schema.attributes import shown
-from kinfolk.schema.cells import Cells, cells_of
 from kinfolk.schema.condition_evaluator import (
-    Bools,
+    Cells,
     GroupValues,
     Rows,
+    cells_of,
     group_rows,
     holds,
     member_rows,
     person_rows,
 )
-from kinfolk.schema.conditions import (
-    Condition,
-    Nobody,
-    Ref,
-    atoms,
-    attribute_of,
-    refs,
-    whose,
-)
+from kinfolk.schema.conditions import Condition, Nobody, Ref, atoms, attribute_of, refs, whose
 from kinfolk.schema.language import Reader
 from kinfolk.schema.names import AttributeNames, singular
 

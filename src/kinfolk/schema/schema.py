@@ -2,40 +2,23 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeGuard
+from typing import TYPE_CHECKING, Any, Literal
 
 from kinfolk.errors import Findings, KinfolkError, SchemaError, did_you_mean
-from kinfolk.schema.attributes import Attribute, Categorical, kind_of, shown
+from kinfolk.schema.attributes import Attribute, Categorical, shown
 from kinfolk.schema.conditions import has_numbers
 from kinfolk.schema.names import AttributeNames, UnknownAttributeError, unfit
-from kinfolk.schema.priorities import Priority, read_priorities
 from kinfolk.schema.roles import MOST_COMPOSITIONS, Roles, check_relations, is_whole
+from kinfolk.schema.workload_spec import Level, WorkloadSpec, is_list
 
 if TYPE_CHECKING:
     from kinfolk.schema.formulas import Formula
     from kinfolk.schema.rules import Rule
-
-
-class Level(StrEnum):
-    """What a query counts."""
-
-    GROUP = "group"
-    """Groups."""
-    INDIVIDUAL = "individual"
-    """Individuals."""
-    RELATION = "relation"
-    """Individuals with a relative."""
-
-    def __repr__(self) -> str:
-        """As in a schema and in messages."""
-        return repr(self.value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,91 +45,6 @@ class IndividualTable:
     """The column that says which group somebody belongs to; None for flat data."""
     attributes: Mapping[str, Attribute]
     """Its declared columns, in order."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class WorkloadSpec:
-    """Which queries matter: all sets of `k` attributes at the chosen levels."""
-
-    k: int = 3
-    """How many attributes one query names."""
-    levels: Sequence[str] = (Level.GROUP, Level.INDIVIDUAL)
-    """Any of group, individual and relation."""
-    relation_counts: Literal["people", "pairs"] = "people"
-    """Whether a relation query counts people with at least one such relative, or pairs."""
-    attributes: Sequence[str] = ()
-    """Only these attributes; empty means all. One that both tables have is `table.name`."""
-    sets: Sequence[Sequence[str]] = ()
-    """Exactly these attribute sets instead of all sets of k."""
-    weights: Mapping[str, float] = field(default_factory=dict)
-    """How much the errors of a level matter; 1 where not given."""
-    priorities: Sequence[Priority] = ()
-    """Attributes that matter more, or less, than others."""
-
-    def __post_init__(self) -> None:
-        findings = Findings()
-        if not is_whole(self.k) or self.k < 1:
-            what = f"{shown(self.k)} is not a whole number of at least 1."
-            findings.add("k", what, "Say how many attributes a query names, such as 3.")
-        if isinstance(self.levels, str) or not isinstance(self.levels, Sequence):
-            fix = "Write a list, such as [group, individual]."
-            findings.add("levels", f"{shown(self.levels)} is not a list.", fix)
-        else:
-            known = [Level(level) if level in list(Level) else level for level in self.levels]
-            object.__setattr__(self, "levels", tuple(known))
-            if not self.levels:
-                findings.add("levels", "the list is empty.", f"Use some of {', '.join(Level)}.")
-            for index, level in enumerate(self.levels):
-                place = f"levels[{index}]"
-                if level not in list(Level):
-                    fix = did_you_mean(level, Level)
-                    findings.add(place, f"{shown(level)} is not a level.", fix)
-                elif level in self.levels[:index]:
-                    findings.add(place, f"{level!r} is listed twice.", "Remove one.")
-        if self.relation_counts not in ("people", "pairs"):
-            what = f"{shown(self.relation_counts)} is neither people nor pairs."
-            findings.add("relation_counts", what, "Write people or pairs.")
-        self._check_subset(findings)
-        object.__setattr__(self, "priorities", read_priorities(self.priorities, findings))
-        findings.raise_if_any("workload")
-
-    def _check_subset(self, findings: Findings) -> None:
-        for name, fix in (
-            ("attributes", "Write a list of names, such as [sex, agep]."),
-            ("sets", "Write a list of lists of names, such as [[sex, agep], [veh, sex]]."),
-        ):
-            given = getattr(self, name)
-            nested = name == "sets"
-            fits = _is_list_of_lists if nested else _is_list_of_texts
-            if not fits(given):
-                findings.add(name, f"{shown(given)} is not what is expected.", fix)
-            else:
-                frozen = tuple(tuple(one) if nested else one for one in given)
-                object.__setattr__(self, name, frozen)
-        weights: object = self.weights
-        if not isinstance(weights, Mapping):
-            fix = "Write levels and numbers, such as {group: 1, individual: 2}."
-            findings.add("weights", f"{shown(weights)} is not a mapping.", fix)
-            return
-        for level, weight in weights.items():
-            if level not in list(Level):
-                fix = did_you_mean(level, Level)
-                findings.add(f"weights.{level}", f"{level!r} is not a level.", fix)
-            elif kind_of(weight) != "number" or not 0 < weight < math.inf:
-                what = f"{shown(weight)} is not a positive number."
-                findings.add(f"weights.{level}", what, "Weights are positive numbers.")
-
-
-def _is_list(given: object) -> TypeGuard[Sequence[object]]:
-    return isinstance(given, Sequence) and not isinstance(given, str)
-
-
-def _is_list_of_texts(given: object) -> bool:
-    return _is_list(given) and all(isinstance(one, str) for one in given)
-
-
-def _is_list_of_lists(given: object) -> bool:
-    return _is_list(given) and all(one and _is_list_of_texts(one) for one in given)
 
 
 def spoilt(findings: Findings) -> bool:
@@ -334,7 +232,7 @@ class Schema:
         elif weight is not None and not has_numbers(self.group_attributes[weight]):
             what = f"{shown(weight)} has no numbers."
             findings.add("group.weight", what, "A weight is a number.")
-        if not _is_list(self.never):
+        if not is_list(self.never):
             fix = "Write a list of rules, such as `- age < 16 and marital not missing`."
             findings.add("never", f"{shown(self.never)} is not a list.", fix)
             return

@@ -15,7 +15,8 @@ from functools import cached_property
 
 from kinfolk.schema.attributes import Attribute, Numeric
 from kinfolk.schema.bins import finer, tail_of
-from kinfolk.schema.schema import Level, Schema
+from kinfolk.schema.schema import Schema
+from kinfolk.schema.workload_spec import Level
 
 UNITS = 2520
 """A cap has so many units."""

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kinfolk._typing import Bools, Ints
 from kinfolk.errors import KinfolkError, SchemaError
 from kinfolk.schema.attributes import Categorical, shown
-from kinfolk.schema.cells import Cells, cells_of
-from kinfolk.schema.condition_evaluator import Bools, GroupValues, Indices
+from kinfolk.schema.condition_evaluator import Cells, GroupValues, cells_of
 from kinfolk.schema.conditions import Both, Condition, Nobody, Not, Ref, attribute_of, refs
 from kinfolk.schema.language import Reader
 from kinfolk.schema.rules import Rule, scope_of
@@ -75,7 +75,8 @@ class Where:
             for part in parts:
                 scope = scope_of(part, reader)
                 if scope == "person":
-                    (name, *_) = (one.name for one in refs(part, inside=False) if _personal(one))
+                    named = refs(part, inside=False)
+                    name = next(one.name for one in named if one.level in ("individual", "role"))
                     people = schema.individual.table
                     fix = (
                         f"Write any({name} ...) for groups in which somebody is such, or "
@@ -139,10 +140,6 @@ class Where:
         return self.alternatives[0].roles if len(self.alternatives) == 1 else ()
 
 
-def _personal(ref: Ref) -> bool:
-    return ref.level in ("individual", "role")
-
-
 def _overlap(schema: Schema, one: set[Ref], other: set[Ref]) -> bool:
     """Whether two sets of attributes have something to do with each other."""
     sized = (any(_of_size(schema, ref) for ref in refs) for refs in (one, other))
@@ -198,7 +195,7 @@ def _of_size(schema: Schema, ref: Ref) -> bool:
     return plain and isinstance(schema.group_attributes[ref.name], Categorical)
 
 
-def _size_codes(schema: Schema, ref: Ref) -> Indices:
+def _size_codes(schema: Schema, ref: Ref) -> Ints:
     """(compositions,) the code of an attribute that is the size of the group."""
     attribute = attribute_of(schema, ref)
     assert isinstance(attribute, Categorical)  # noqa: S101  (`_of_size` has seen to it)

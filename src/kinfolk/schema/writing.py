@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from kinfolk.notebook import show
 from kinfolk.schema.attributes import Attribute, Categorical, Numeric
-from kinfolk.schema.priorities import Priority
-from kinfolk.schema.schema import Level, Schema
+from kinfolk.schema.schema import Schema
+from kinfolk.schema.workload_spec import Level, Priority
 from kinfolk.schema.yaml_text import scalar_text
+from kinfolk.template import show
 
 SDV_VERSION = "V1"
 """Of the format of the metadata."""

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kinfolk.data.columns import encode_column
-from kinfolk.data.draft.infer_amount import amount_bins, decimals_of, draft_amount
+from kinfolk.data.draft.infer_attribute import amount_bins, decimals_of, draft_amount
 from kinfolk.schema import Numeric
 
 NUMBERS = st.one_of(

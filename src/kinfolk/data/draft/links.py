@@ -12,11 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from kinfolk._typing import Ints
-from kinfolk.data.clean import rank_within
 from kinfolk.data.columns import distinct
 from kinfolk.data.draft.infer_attribute import SMALL_TABLE
 from kinfolk.data.draft.profile import LeftOut, Opened, Profile
-from kinfolk.data.linking import Links, link_by
+from kinfolk.data.membership import Links, link_by, rank_within
 from kinfolk.errors import DataError, KinfolkError, Problem, did_you_mean
 from kinfolk.schema.yaml_text import scalar_text
 

@@ -18,7 +18,7 @@ import pyarrow.types as pt
 
 from kinfolk._typing import Floats, Ints
 from kinfolk.data.columns import column_kind, distinct, parse_number
-from kinfolk.data.labels import Labels
+from kinfolk.data.stat_files import Labels
 from kinfolk.data.tables import Source, TableFile, TableLike, read_source
 from kinfolk.errors import DataError, KinfolkError
 from kinfolk.schema import Value

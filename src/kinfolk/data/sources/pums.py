@@ -12,6 +12,7 @@ from kinfolk.data.sources.ipums import refuse_quarters
 from kinfolk.data.sources.pums_codes import NY_2010, county_of_puma, refuse_other_years
 from kinfolk.data.sources.survey import (
     BLANK,
+    NEW_YORK,
     Codes,
     SourceTables,
     SurveyRows,
@@ -19,9 +20,10 @@ from kinfolk.data.sources.survey import (
     link,
     listed,
     read_csv_columns,
+    target_schema,
     to_codes,
+    to_target,
 )
-from kinfolk.data.sources.targets import NEW_YORK, target_schema, to_target
 from kinfolk.errors import DataError, KinfolkError, Problem
 from kinfolk.schema import Schema
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from kinfolk._typing import Floats, Ints
-from kinfolk.experiments.simulate import ages, families, people
+from kinfolk.experiments.simulate import families, people
 from kinfolk.experiments.simulate.draw import Shares, Simulated, coin, curve, logistic
 from kinfolk.experiments.simulate.families import GENERATION, OUTSIDE, Block, Kind, Role
 
@@ -112,7 +112,7 @@ def draw_population(rng: np.random.Generator, households: int) -> Simulated:
     block = Block(rng=rng, region=region, status=status, kind=kind, counts=counts)
 
     sex = families.draw_sexes(block)
-    age = ages.draw_ages(block, sex)
+    age = families.draw_ages(block, sex)
     origin = people.draw_origins(block, head_origin)
     race, hispan = people.describe_origins(block, origin)
     citizen = people.draw_citizenship(block, origin, age)

@@ -7,5 +7,6 @@ of attributes and shared by all marginals that name the set; summing over compon
 matrix product.
 
 `factors` says what the factors of a query are, `schedule` in which order they are worked out, and
-`_kernel` does it; `prepared` holds all of it, with `answers` and `vjp`.
+`_kernel` does it; `prepared` holds all of it, with `answers` and `vjp`, for one grain of numbers or
+for both.
 """

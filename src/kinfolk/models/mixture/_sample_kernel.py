@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from kinfolk._typing import Codes, Floats, Ints
 from kinfolk.compiled import compiled
 from kinfolk.models._streams import draw, shuffle
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Codes = npt.NDArray[np.integer[Any]]
 Seeds = npt.NDArray[np.uint64]
 
 
