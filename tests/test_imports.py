@@ -36,6 +36,7 @@ PRIVATE = {
     "kinfolk.data.linking": "rows of private tables",
     "kinfolk.data.clean": "rows of private tables",
     "kinfolk.data.undeclared": "rows of private tables",
+    "kinfolk.data.spark_file": "rows of private tables",
     "kinfolk.data.tables": "rows of private tables",
     "kinfolk.queries.counting": "exact answers",
     "kinfolk.queries.kernel": "exact answers",

@@ -179,6 +179,7 @@ def compare(
     real: Mapping[str, TableLike],
     synthetic: Mapping[str, TableLike],
     workload: Workload | None = None,
+    engine: str | None = None,
     stage: Stage | None = None,
 ) -> Comparison:
     """Compare synthetic tables with the real ones, on the schema's workload and beyond it.
@@ -196,8 +197,8 @@ def compare(
     tell = stage or (lambda words: None)
     asked = Workload.of(schema) if workload is None else workload
     tell("Reading the tables")
-    truth = read_real(schema, real)
-    made, integrity = read_synthetic(schema, synthetic)
+    truth = read_real(schema, real, engine=engine)
+    made, integrity = read_synthetic(schema, synthetic, engine=engine)
     tell(f"Counting {asked.size:,} queries")
     answers = AnswerPairs.of(_counted(truth, asked), _counted(made, asked))
     again = groups.bootstrap_resample(truth)

@@ -17,7 +17,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kinfolk._io import local_path
 from kinfolk.data.clean import UNKNOWN, nobody_left, read_roles
 from kinfolk.data.encode import (
     check_table_names,
@@ -29,7 +28,8 @@ from kinfolk.data.encode import (
 from kinfolk.data.encoded import Encoded
 from kinfolk.data.frames import FORMATS
 from kinfolk.data.linking import Links, link_tables
-from kinfolk.data.tables import Source, TableLike, UnreadableError
+from kinfolk.data.spark_session import runs_on_spark
+from kinfolk.data.tables import Source, TableFile, TableLike, UnreadableError, open_file
 from kinfolk.errors import DataError, KinfolkError, Problem
 from kinfolk.queries.streaming import read_parts
 from kinfolk.schema import Schema
@@ -93,7 +93,9 @@ def find_tables(schema: Schema, directory: Path) -> dict[str, Path]:
     return found
 
 
-def read_real(schema: Schema, tables: Mapping[str, TableLike]) -> Encoded:
+def read_real(
+    schema: Schema, tables: Mapping[str, TableLike], *, engine: str | None = None
+) -> Encoded:
     """The real tables, which must fit the schema; files are read in pieces of whole groups."""
 
     def encoded(
@@ -103,18 +105,21 @@ def read_real(schema: Schema, tables: Mapping[str, TableLike]) -> Encoded:
 
     check_table_names(schema, tables)
     try:
+        tables = _readable(schema, tables, engine)
         if not _are_files(tables):
             return encode(schema, tables, keep_numbers=True)
         data = _joined([*read_parts(schema, tables, encoded, memory=MEMORY)])
     except DataError as error:
         raise DataError(REAL, error.problems) from None
     if not data.groups:
-        name = local_path(tables[schema.individual.table]).name
+        name = open_file(tables[schema.individual.table]).name
         raise DataError(REAL, [nobody_left(schema, name, data.cleaning)])
     return data
 
 
-def read_synthetic(schema: Schema, tables: Mapping[str, TableLike]) -> tuple[Encoded, Integrity]:
+def read_synthetic(
+    schema: Schema, tables: Mapping[str, TableLike], *, engine: str | None = None
+) -> tuple[Encoded, Integrity]:
     """Synthetic tables without the groups that do not hang together, and how many those were."""
 
     def sound(
@@ -124,6 +129,7 @@ def read_synthetic(schema: Schema, tables: Mapping[str, TableLike]) -> tuple[Enc
 
     check_table_names(schema, tables)
     try:
+        tables = _readable(schema, tables, engine)
         if _are_files(tables):
             parts = [*read_parts(schema, tables, sound, memory=MEMORY)]
         else:
@@ -145,8 +151,20 @@ def read_synthetic(schema: Schema, tables: Mapping[str, TableLike]) -> tuple[Enc
     return data, found
 
 
+def _readable(
+    schema: Schema, tables: Mapping[str, TableLike], engine: str | None
+) -> Mapping[str, TableLike]:
+    """Tables as they were given; those that Spark reads as files."""
+    if not runs_on_spark(tables, engine):
+        return tables
+    # Imported here because others need no Spark.
+    from kinfolk.queries.spark import SparkTables
+
+    return SparkTables.of(schema, tables).files()
+
+
 def _are_files(tables: Mapping[str, TableLike]) -> bool:
-    return all(isinstance(table, str | Path) for table in tables.values())
+    return all(isinstance(table, str | Path | TableFile) for table in tables.values())
 
 
 def _joined(parts: list[Encoded]) -> Encoded:
