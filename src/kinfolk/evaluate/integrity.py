@@ -7,9 +7,8 @@ the declared domain are refused on both sides.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import reduce
 from pathlib import Path
 
 import numpy as np
@@ -31,10 +30,13 @@ from kinfolk.data.linking import Links, link_tables
 from kinfolk.data.spark_session import runs_on_spark
 from kinfolk.data.tables import Source, TableFile, TableLike, UnreadableError, open_file
 from kinfolk.errors import DataError, KinfolkError, Problem
+from kinfolk.evaluate.sides import Held
 from kinfolk.queries.streaming import read_parts
 from kinfolk.schema import Schema
 
 Mask = npt.NDArray[np.bool_]
+Each = Callable[[Encoded], None]
+"""Shown the groups, some at a time."""
 
 MEMORY = 128 * 2**20
 """Bytes that the rows of files may take while they are read."""
@@ -94,9 +96,16 @@ def find_tables(schema: Schema, directory: Path) -> dict[str, Path]:
 
 
 def read_real(
-    schema: Schema, tables: Mapping[str, TableLike], *, engine: str | None = None
+    schema: Schema,
+    tables: Mapping[str, TableLike],
+    *,
+    engine: str | None = None,
+    each: Each = lambda part: None,
 ) -> Encoded:
-    """The real tables, which must fit the schema; files are read in pieces of whole groups."""
+    """The real tables, which must fit the schema; files are read in pieces of whole groups.
+
+    `each` gets all groups, piece by piece; of very many only some are given back.
+    """
 
     def encoded(
         homes: Source | None, people: Source, problems: list[Problem], *, part: bool
@@ -106,9 +115,15 @@ def read_real(
     check_table_names(schema, tables)
     try:
         tables = _readable(schema, tables, engine)
-        if not _are_files(tables):
-            return encode(schema, tables, keep_numbers=True)
-        data = _joined([*read_parts(schema, tables, encoded, memory=MEMORY)])
+        held = Held()
+        for part in (
+            read_parts(schema, tables, encoded, memory=MEMORY)
+            if _are_files(tables)
+            else [encode(schema, tables, keep_numbers=True)]
+        ):
+            each(part)
+            held.add(part)
+        data = held.data()
     except DataError as error:
         raise DataError(REAL, error.problems) from None
     if not data.groups:
@@ -118,7 +133,11 @@ def read_real(
 
 
 def read_synthetic(
-    schema: Schema, tables: Mapping[str, TableLike], *, engine: str | None = None
+    schema: Schema,
+    tables: Mapping[str, TableLike],
+    *,
+    engine: str | None = None,
+    each: Each = lambda part: None,
 ) -> tuple[Encoded, Integrity]:
     """Synthetic tables without the groups that do not hang together, and how many those were."""
 
@@ -130,20 +149,20 @@ def read_synthetic(
     check_table_names(schema, tables)
     try:
         tables = _readable(schema, tables, engine)
-        if _are_files(tables):
-            parts = [*read_parts(schema, tables, sound, memory=MEMORY)]
-        else:
-            problems: list[Problem] = []
-            group = schema.group
-            homes = read_homes(schema, tables[group.table], problems) if group else None
-            people = read_people(schema, tables[schema.individual.table], problems)
-            parts = [sound(homes, people, problems, part=False)]
+        held, counted = Held(), []
+        for part, one in (
+            read_parts(schema, tables, sound, memory=MEMORY)
+            if _are_files(tables)
+            else [_at_once(schema, tables)]
+        ):
+            each(part)
+            held.add(part)
+            counted.append(vars(one))
     except DataError as error:
         raise DataError(SYNTHETIC, error.problems) from None
     except UnreadableError as error:
         raise DataError(SYNTHETIC, [error.problem]) from None
-    data = _joined([one for one, _ in parts])
-    counted = [vars(one) for _, one in parts]
+    data = held.data()
     found = Integrity(**{name: sum(one[name] for one in counted) for name in counted[0]})
     if not data.groups:
         name = schema.individual.table
@@ -167,16 +186,13 @@ def _are_files(tables: Mapping[str, TableLike]) -> bool:
     return all(isinstance(table, str | Path | TableFile) for table in tables.values())
 
 
-def _joined(parts: list[Encoded]) -> Encoded:
-    """Parts as one dataset, with all that was left out of them."""
-    if len(parts) == 1:
-        return parts[0]
-    against = [part.against for part in parts if part.against]
-    return replace(
-        Encoded.joined(parts),
-        cleaning=reduce(lambda one, other: one + other, (part.cleaning for part in parts)),
-        against=tuple(map(sum, zip(*against, strict=True))),
-    )
+def _at_once(schema: Schema, tables: Mapping[str, TableLike]) -> tuple[Encoded, Integrity]:
+    """Synthetic tables that are in memory."""
+    problems: list[Problem] = []
+    group = schema.group
+    homes = read_homes(schema, tables[group.table], problems) if group else None
+    people = read_people(schema, tables[schema.individual.table], problems)
+    return _sound(schema, homes, people, problems, part=False)
 
 
 def _sound(
