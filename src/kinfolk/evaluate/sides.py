@@ -17,8 +17,10 @@ from kinfolk.evaluate.groups import CHUNK, SEED, Hashes, identities
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.workload import Workload
 
-HELD = 64 * 2**20
-"""Bytes of codes and numbers that are held of each side."""
+HELD = 96 * 2**20
+"""Bytes that the groups which are held of each side take, with ROW for ..."""
+ROW = 32
+"""... whoever looks at them: so many bytes for every group and every person."""
 
 
 class Tally:
@@ -65,7 +67,8 @@ class Held:
         self._ranks.append(ranks)
         if self._below < 1:
             self._keep(len(self._parts) - 1)
-        if sum(map(_bytes, self._parts)) > 2 * HELD:
+        # Not for every few bytes too many: those that stay are copied.
+        if sum(map(_bytes, self._parts)) > 1.25 * HELD:
             self._thin()
 
     def data(self) -> Encoded:
@@ -100,4 +103,5 @@ def _bytes(data: Encoded) -> int:
     numbers = data.numbers
     columns = [*numbers.group.values(), *numbers.individual.values()] if numbers else []
     roles = [] if data.role is None else [data.role]
-    return sum(one.nbytes for one in (data.group, data.individual, data.offsets, *roles, *columns))
+    codes = (data.group, data.individual, data.offsets, *roles, *columns)
+    return sum(one.nbytes for one in codes) + ROW * (data.groups + data.people)
