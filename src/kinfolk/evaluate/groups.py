@@ -213,7 +213,13 @@ def _mixed(before: Hashes, codes: npt.NDArray[Any]) -> Hashes:
 
 
 def _share(those: Hashes, among: Hashes) -> float:
-    return float(np.isin(those, among).mean()) if len(those) else 0.0
+    """The share of some that are among others; in pieces, as there may be very many."""
+    known, found = np.sort(among), 0
+    for start in range(0, len(those) if len(known) else 0, CHUNK):
+        piece = those[start : start + CHUNK]
+        place = np.minimum(np.searchsorted(known, piece), len(known) - 1)
+        found += int((known[place] == piece).sum())
+    return found / len(those) if len(those) else 0.0
 
 
 def bootstrap_resample(data: Encoded, rng: np.random.Generator | None = None) -> Encoded:

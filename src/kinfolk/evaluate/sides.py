@@ -1,7 +1,7 @@
 """One side of a comparison: all groups counted as they come, and some held to be looked at.
 
-However large the tables are, no more than HELD bytes of each side stay, and a number for every
-group.
+However large the tables are, no more than HELD bytes of each side stay, and one number for each
+group, by which copies are found.
 """
 
 from __future__ import annotations
