@@ -77,15 +77,14 @@ def make(work: Path, name: str, real: Path, epsilon: float, about: Path) -> None
 
 
 def commit() -> str:
-    """Of the code that is run; with a + where files of the package were changed since."""
-    told = subprocess.run(
-        ["git", "describe", "--always", "--dirty=+", "--abbrev=10", "--exclude=*"],  # noqa: S607 - whichever git there is
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return told.stdout.strip() or "unknown"
+    """Of the code that is run; with a + where the package or the schema was changed since."""
+    told = git("rev-parse", "--short=10", "HEAD").stdout.strip() or "unknown"
+    return told + "+" * (git("diff", "--quiet", "HEAD", "--", "src", SCHEMA).returncode == 1)
+
+
+def git(*words: str) -> subprocess.CompletedProcess[str]:
+    command = ["git", *words]  # whichever git there is
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
 if __name__ == "__main__":
