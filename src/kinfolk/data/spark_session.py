@@ -117,14 +117,12 @@ def streamed(frame: DataFrame, doing: str) -> Iterator[pa.RecordBatch]:
     """
     from pyspark.sql import functions
 
-    order = [functions.input_file_name(), functions.monotonically_increasing_id()]
-    rows = frame.select("*", *(one.alias(f"by{at}") for at, one in enumerate(order)))
     number = frame.agg(functions.count(functions.lit(1)).alias("rows"))
     pieces = -(-collected(number, doing).column("rows")[0].as_py() // PIECE)
-    sorted_rows = rows.repartitionByRange(max(pieces, 1), "by0", "by1").sortWithinPartitions(
-        "by0", "by1"
-    )
-    packed = mapped(sorted_rows.drop("by0", "by1"), _packed, "rows binary")
+    place = {"file": functions.input_file_name(), "row": functions.monotonically_increasing_id()}
+    rows = frame.withColumns(place)
+    rows = rows.repartitionByRange(max(pieces, 1), *place).sortWithinPartitions(*place)
+    packed = mapped(rows.drop(*place), _packed, "rows binary")
     with _failing(doing):
         found = packed.toLocalIterator()
     while True:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import posixpath
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -290,12 +291,13 @@ def find_spark_tables(schema: Schema, folder: str | Path) -> dict[str, str]:
 
     found: dict[str, str] = {}
     for name in schema.table_names:
-        start = f"{address(folder).rstrip('/')}/{name}"
+        start = posixpath.join(address(folder), name)
         paths = [path for ending in ("", ".parquet", *CSV) if there(path := start + ending)]
         if len(paths) != 1:
+            seen = " and ".join(paths) or f"neither {start}.parquet nor {start}.csv"
             raise KinfolkError(
-                f"Spark finds {' and '.join(paths) or f'neither {start}.parquet nor .csv'}. Name "
-                f"a folder that holds each table once, called as in the schema ({name})."
+                f"Spark finds {seen}. Name a folder that holds each table once, called as in the "
+                f"schema ({name})."
             )
         found[name] = paths[0]
     return found
