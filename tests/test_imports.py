@@ -35,6 +35,7 @@ PRIVATE = {
     "kinfolk.data.encode": "rows of private tables",
     "kinfolk.data.membership": "rows of private tables",
     "kinfolk.data.undeclared": "rows of private tables",
+    "kinfolk.data.spark_file": "rows of private tables",
     "kinfolk.data.tables": "rows of private tables",
     "kinfolk.queries.counting": "exact answers",
     "kinfolk.queries.kernel": "exact answers",

@@ -12,6 +12,7 @@ import pytest
 
 sys.path.append(str(Path(__file__).parents[1]))
 
+from bench.suites.candidates import compare_with
 from bench.suites.coding import in_ranges, in_words, ranges, sdv_metadata
 from bench.suites.page import page, score_table, unless_same
 from bench.suites.results import Score, judge_all, read_scores, record
@@ -197,3 +198,14 @@ def test_earlier_tables_are_shown_once_they_differ() -> None:
     assert "earlier" not in score_table(unless_same(scores), "sdmetrics")
     scores[0] = said("kinfolk-eps-1", 0.95, tables="def")
     assert "| quality | 0.950 | 0.900 |" in score_table(unless_same(scores), "sdmetrics")
+
+
+def test_folders_that_were_deleted_are_made_again(tmp_path: Path) -> None:
+    compare_with(homes(), tmp_path)
+    first = {path: path.read_bytes() for path in tmp_path.rglob("*.csv")}
+    assert len(first) == 8
+    (tmp_path / "shuffled" / "persons.csv").unlink()
+    (tmp_path / "half" / "households.csv").write_text("kept")
+    compare_with(homes(), tmp_path)
+    first[tmp_path / "half" / "households.csv"] = b"kept"
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*.csv")} == first

@@ -21,6 +21,7 @@ from bench.suites.results import ATTACKED, judge_all
 from bench.suites.tables import KEY, Tables, read
 
 ATTACKS = 1000
+"""To single somebody out. Links and secrets are guessed of everybody."""
 SECRETS = {"ends_meet": False, "head_health": False, "income": True}
 """Columns that are guessed from all others, and whether they are numbers (to be within 5%)."""
 
@@ -38,13 +39,14 @@ def score(_: Path, candidate: Path) -> Mapping[str, float]:
     ours = with_head(real, real)
     control = with_head(read(candidate.parent / "second-survey"), real)
     theirs = with_head(read(candidate), real)
-    told = {"ori": ours, "syn": theirs, "control": control, "n_attacks": ATTACKS}
+    told = {"ori": ours, "syn": theirs, "control": control}
     attacks = {
-        f"singling out by {mode} columns": SinglingOutEvaluator(**told, n_cols=4, seed=0).evaluate(
-            mode="univariate" if mode == "single" else "multivariate"
-        )
+        f"singling out by {mode} columns": SinglingOutEvaluator(
+            **told, n_attacks=ATTACKS, n_cols=4, seed=0
+        ).evaluate(mode="univariate" if mode == "single" else "multivariate")
         for mode in ("single", "four")
     }
+    told["n_attacks"] = min(len(ours), len(control))
     of_head = [name for name in ours if name.startswith("head_")]
     own = [name for name in ours if not name.startswith("head_")]
     np.random.seed(0)  # noqa: NPY002 - the generator that the targets are drawn with

@@ -10,12 +10,13 @@ file that says how kinfolk's were made. Delete a folder to have its tables made 
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 from bench.suites.results import digest
-from bench.suites.tables import halves, read, shuffled
+from bench.suites.tables import Tables, halves, read, shuffled
 
 import kinfolk
 
@@ -36,16 +37,19 @@ KINFOLK = {
 def main() -> None:
     _, spain, folder, about = sys.argv
     work = Path(folder)
-    if not (work / "half").exists():
-        real = read(Path(spain))
-        real.write(work / "real")
-        half, second = halves(real, SPLIT)
-        half.write(work / "half")
-        second.write(work / "second-survey")
-        shuffled(real, SPLIT).write(work / "shuffled")
+    compare_with(read(Path(spain)), work)
     for name, (real_name, epsilon) in KINFOLK.items():
         if not (work / name / "persons.csv").exists():
             make(work, name, work / real_name, epsilon, Path(about))
+
+
+def compare_with(real: Tables, work: Path) -> None:
+    """The real tables and what is made of them, where a folder is not there or not complete."""
+    half, second = halves(real, SPLIT)
+    made = {"real": real, "half": half, "second-survey": second, "shuffled": shuffled(real, SPLIT)}
+    for name, tables in made.items():
+        if not (work / name / "persons.csv").exists():
+            tables.write(work / name)
 
 
 def make(work: Path, name: str, real: Path, epsilon: float, about: Path) -> None:
@@ -54,8 +58,10 @@ def make(work: Path, name: str, real: Path, epsilon: float, about: Path) -> None
     command = ["kinfolk", "synth", SCHEMA, str(real / "households.csv"), str(real / "persons.csv")]
     command += [*options, "-o", str(work / name)]
     print(" ".join(command), file=sys.stderr, flush=True)
-    (work / f"{name}.ledger.jsonl").unlink(missing_ok=True)  # of a run that was cut short
-    (work / f"{name}.ledger.jsonl.head").unlink(missing_ok=True)
+    # Of a run that was cut short, or whose tables were deleted to be made again.
+    shutil.rmtree(work / name, ignore_errors=True)
+    for ending in ("", ".head", ".lock"):
+        (work / f"{name}.ledger.jsonl{ending}").unlink(missing_ok=True)
     program = Path(sys.executable).with_name(command[0])
     subprocess.run([program, *command[1:]], check=True, cwd=ROOT)
     said = json.loads(about.read_text(encoding="utf-8")) if about.exists() else {}
@@ -71,15 +77,14 @@ def make(work: Path, name: str, real: Path, epsilon: float, about: Path) -> None
 
 
 def commit() -> str:
-    """Of the code that is run; with a + where files of the package were changed since."""
-    told = subprocess.run(
-        ["git", "describe", "--always", "--dirty=+", "--abbrev=10", "--exclude=*"],  # noqa: S607 - whichever git there is
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return told.stdout.strip() or "unknown"
+    """Of the code that is run; with a + where the package or the schema was changed since."""
+    told = git("rev-parse", "--short=10", "HEAD").stdout.strip() or "unknown"
+    return told + "+" * (git("diff", "--quiet", "HEAD", "--", "src", SCHEMA).returncode == 1)
+
+
+def git(*words: str) -> subprocess.CompletedProcess[str]:
+    command = ["git", *words]  # whichever git there is
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
 if __name__ == "__main__":

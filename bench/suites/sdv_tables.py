@@ -24,22 +24,24 @@ def main() -> None:
     unfinished = work / "sdv-hma.unfinished"
     if (work / "sdv-hma" / "persons.csv").exists() or unfinished.exists():
         return
-    signal.signal(signal.SIGALRM, _give_up)
+
+    def give_up(*_: object) -> None:
+        said = f"SDV's HMA had no tables after {PATIENCE} seconds and is left out.\n"
+        unfinished.write_text(said, encoding="utf-8")
+        print(said, end="", file=sys.stderr)
+        # SDV catches every Exception of a fit that fails, and goes on; this is none.
+        sys.exit(0)
+
+    signal.signal(signal.SIGALRM, give_up)
     signal.alarm(PATIENCE)
-    unfinished.write_text(f"SDV's HMA had no tables after {PATIENCE} seconds.\n", encoding="utf-8")
     np.random.seed(1)  # noqa: NPY002 - the generator that SDV draws from
     real = read(work / "real")
     described = sdv_metadata(in_words(real, real))
     maker = HMASynthesizer(Metadata.load_from_dict(described), verbose=False)
     maker.fit(as_dict(real))
-    Tables(**maker.sample(scale=1)).write(work / "sdv-hma")
-    unfinished.unlink()
-
-
-def _give_up(*_: object) -> None:
-    # SDV catches every Exception of a fit that fails, and goes on; this is none.
-    print(f"SDV's HMA does not finish within {PATIENCE} seconds and is left out", file=sys.stderr)
-    sys.exit(0)
+    made = Tables(**maker.sample(scale=1))
+    signal.alarm(0)
+    made.write(work / "sdv-hma")
 
 
 if __name__ == "__main__":

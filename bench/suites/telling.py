@@ -2,7 +2,7 @@
 
     python -m bench.suites.telling WORK SCORES
 
-Writes telling-CANDIDATE.json beside the scores, for the page.
+Writes telling-CANDIDATE.json of kinfolk's beside the scores, for the page.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ def main() -> None:
 
     def score(real: Path, candidate: Path) -> Mapping[str, float]:
         found = [look(real, candidate, view) for view in VIEWS]
-        write(Path(scores).with_name(f"telling-{candidate.name}.json"), found)
+        if candidate.name.startswith("kinfolk"):
+            write(Path(scores).with_name(f"telling-{candidate.name}.json"), found)
         return {
             **{f"accuracy, {one.view}": one.accuracy for one in found},
             **{f"AUC, {one.view}": one.auc for one in found},

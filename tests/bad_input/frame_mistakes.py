@@ -130,10 +130,10 @@ FRAME_CASES = [
         "DataFrames of Spark",
         lambda: both(of_spark(), of_spark()),
         (
-            "a DataFrame of Spark is not collected on one machine. `Synthesizer.fit`, `validate` "
-            "and `count_spark` take it as it is, if all tables are Spark's; for anything else, "
-            "write it as Parquet (frame.write.parquet) to a folder that this machine can read, "
-            "and pass the path."
+            "a DataFrame of Spark is not collected on one machine. `Synthesizer.fit`, `validate`, "
+            "`evaluate` and `count_spark` take it as it is, if all tables are Spark's; for "
+            "anything else, write it as Parquet (frame.write.parquet) to a folder that this "
+            "machine can read, and pass the path."
         ),
         heading=None,
     ),

@@ -223,6 +223,7 @@ SHOWN: dict[str, set[str]] = {
     "queries/spark.py": {
         *("HEADING", "name", "column", "table.name", "partitions", "reason", "path", "kind"),
         *("type(table).__name__", "i", "index", "other", "salt", "names.index(column)"),
+        *("seen", "start"),
     },
     "queries/spark_task.py": {"kind", "i"},
     "queries/streaming.py": {"HEADING", "MEMORY", "memory", "name", "type(file).__name__"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -9,8 +10,10 @@ import pyarrow as pa
 import pytest
 
 import kinfolk
-from homes import HOMES, homes
+from homes import HOMES, homes, written
+from kinfolk.datasets import load_detroit
 from kinfolk.errors import DataError, KinfolkError
+from kinfolk.queries import validation
 from kinfolk.schema import Schema
 from release.small import FLAT, flat_people
 
@@ -40,6 +43,21 @@ def test_what_there_is_in_the_tables() -> None:
     assert found.rules == {"head.age < 16": 1}
     assert len(found.left_out()) == 2
     assert repr(found) == "Validation(2 homes, 3 people fit the schema; NOT PRIVATE)"
+
+
+def test_large_files_are_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    schema, tables = load_detroit()
+    rules = (*schema.never, "cars = 0 and COUNT = 3")
+    strict = replace(schema, max_size=4, never=rules, on_violation="drop")
+    paths = written(tmp_path, tables, {"households": "csv", "persons": "parquet"})
+    whole = kinfolk.validate(strict, paths)
+    assert sum(whole.rules.values()) > 0
+    monkeypatch.setattr(validation, "LARGE", 1_000)
+    monkeypatch.setattr(validation, "MEMORY", 2_000_000)
+    assert vars(kinfolk.validate(strict, paths)) == vars(whole)
+    few = written(tmp_path, {"households": tables["households"].slice(0, 9_000)})
+    with pytest.raises(DataError, match="only part of the rows was checked"):
+        kinfolk.validate(strict, {**paths, **few})
 
 
 def test_flat_data_has_no_sizes() -> None:

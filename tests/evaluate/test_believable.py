@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import stat
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from kinfolk.evaluate import Comparison, compare, evaluate
+from kinfolk.evaluate import Comparison, compare, evaluate, sides
 from kinfolk.evaluate.amounts import QUANTILES, Figures
 from kinfolk.evaluate.bonds import pair_rows
 from kinfolk.evaluate.groups import ties_of
@@ -230,6 +231,20 @@ def test_a_shift_inside_the_bins_is_seen() -> None:
     assert {one.topic: one.level for one in other.verdict}["numbers"] == "poor"
     assert other.verdict[0].topic == "numbers"
     assert "times the real one" in other.verdict[0].words
+
+
+def test_those_who_are_looked_at_stand_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A third of the groups, of which some broke a rule: totals and rates are those of all."""
+    tables, strict = homes(3_000), replace(SCHEMA, never=("COUNT = 3",))
+    whole = compare(strict, real=tables, synthetic=tables).metrics
+    monkeypatch.setattr(sides, "HELD", 100_000)
+    few = compare(strict, real=tables, synthetic=tables).metrics
+    assert whole["believable"]["rules_real"]["any"] > 0.2
+    assert 2 * few["looked_at"]["real"] < whole["looked_at"]["real"]
+    assert few["believable"]["rules_real"] == pytest.approx(whole["believable"]["rules_real"])
+    # Six standard errors of a sum over 500 of them: about one false alarm in a billion.
+    for key in ("groups", "people"):
+        assert few["weighted"][key] == pytest.approx(whole["weighted"][key], rel=0.16)
 
 
 def test_pairs_of_people_are_those_of_the_loops() -> None:

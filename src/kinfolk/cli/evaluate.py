@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kinfolk.cli.console import PATH, REDACT, name_tables, say, table, tell
-from kinfolk.errors import KinfolkError, redacting
+from kinfolk.cli.console import ENGINE, PATH, REDACT, TABLE, name_tables, say, table, tell
+from kinfolk.errors import redacting
 from kinfolk.schema import Schema
 
 if TYPE_CHECKING:
@@ -20,7 +20,8 @@ SCHEMA is a schema.yaml. --real names the real HOUSEHOLDS and PERSONS, in any fo
 flat data, a schema without `group`, takes one file. --synthetic names a folder with the synthetic
 tables, called as in the schema (households.csv, or .parquet, .dta, .sav). They may come from any
 tool: groups that do not hang together are counted and left out; values outside the schema are
-refused.
+refused. With --engine spark, Spark reads the tables, Parquet or CSV, and hands them to this
+machine piece by piece.
 
 Writes metrics.json and report.html, one page that works offline. Both hold true figures of the real
 data: keep them where the real data is.
@@ -43,16 +44,16 @@ Example:
 @click.option(
     "--real",
     "first",
-    type=PATH,
+    type=TABLE,
     required=True,
     metavar="HOUSEHOLDS PERSONS",
     help="The real tables, groups first.",
 )
 # An option of click takes a fixed number of words; the second file comes as an argument.
-@click.argument("rest", nargs=-1, type=PATH, metavar="")
+@click.argument("rest", nargs=-1, type=TABLE, metavar="")
 @click.option(
     "--synthetic",
-    type=PATH,
+    type=TABLE,
     required=True,
     metavar="DIR",
     help="The folder with the synthetic tables.",
@@ -65,24 +66,18 @@ Example:
     metavar="REPORT_DIR",
     help="The folder to write into.",
 )
-@click.option("--engine", type=click.Choice(["local", "spark"]), default="local", hidden=True)
+@ENGINE
 @REDACT
 def evaluate_command(
-    schema: Path, first: Path, rest: tuple[Path, ...], synthetic: Path, output: Path, engine: str
+    schema: Path, first: str, rest: tuple[str, ...], synthetic: str, output: Path, engine: str
 ) -> None:
     """See HELP."""
-    if engine == "spark":
-        raise KinfolkError(
-            "--engine spark: evaluate looks at whole records of both tables side by side, which "
-            "counts cannot give, and works on this machine only. Leave --engine out and name "
-            "files that this machine can read; a sample of whole groups will do."
-        )
     # Imported here because it brings the compiled counting along, which other commands do without.
     from kinfolk.evaluate import evaluate
 
     declared = Schema.from_yaml(schema)
-    real = name_tables(declared, (first, *rest), given="--real names")
-    found = evaluate(declared, real=real, synthetic=synthetic, stage=tell)
+    real = name_tables(declared, (first, *rest), given="--real names", engine=engine)
+    found = evaluate(declared, real=real, synthetic=synthetic, engine=engine, stage=tell)
     written = found.write(output)
     if not redacting():
         print_errors(found)

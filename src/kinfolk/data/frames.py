@@ -114,10 +114,10 @@ def refuse_spark(frame: TableLike) -> None:
     """
     if is_spark(frame) or type(frame).__module__.startswith("sqlframe."):
         raise KinfolkError(
-            "a DataFrame of Spark is not collected on one machine. `Synthesizer.fit`, `validate` "
-            "and `count_spark` take it as it is, if all tables are Spark's; for anything else, "
-            "write it as Parquet (frame.write.parquet) to a folder that this machine can read, and "
-            "pass the path."
+            "a DataFrame of Spark is not collected on one machine. `Synthesizer.fit`, `validate`, "
+            "`evaluate` and `count_spark` take it as it is, if all tables are Spark's; for "
+            "anything else, write it as Parquet (frame.write.parquet) to a folder that this "
+            "machine can read, and pass the path."
         )
 
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.ipc as ipc
 import pyarrow.types as pt
 
 from kinfolk.errors import KinfolkError, private
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 ENGINES = ("local", "spark")
 """Where tables are counted and drawn: on this machine, or on a cluster."""
+
+PIECE = 500_000
+"""Rows that come to the driver at a time, where rows come at all."""
 
 Task = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 """What runs on an executor: rows of a partition in, rows out."""
@@ -102,12 +106,52 @@ def quiet() -> Iterator[None]:
 
 def collected(frame: DataFrame, doing: str) -> pa.Table:
     """The rows of a small DataFrame; what fails on the way becomes a message."""
+    with _failing(doing):
+        return frame.toArrow()
+
+
+def streamed(frame: DataFrame, doing: str) -> Iterator[pa.RecordBatch]:
+    """The rows of a DataFrame in their order, PIECE of them at a time in the driver.
+
+    Those of files come in the order of the files' names, as on one machine.
+    """
+    from pyspark.sql import functions
+
+    number = frame.agg(functions.count(functions.lit(1)).alias("rows"))
+    pieces = -(-collected(number, doing).column("rows")[0].as_py() // PIECE)
+    place = {"file": functions.input_file_name(), "row": functions.monotonically_increasing_id()}
+    rows = frame.withColumns(place)
+    rows = rows.repartitionByRange(max(pieces, 1), *place).sortWithinPartitions(*place)
+    packed = mapped(rows.drop(*place), _packed, "rows binary")
+    with _failing(doing):
+        found = packed.toLocalIterator()
+    while True:
+        with _failing(doing):
+            row = next(found, None)
+        if row is None:
+            return
+        yield from ipc.open_stream(row[0])
+
+
+def _packed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Batches as bytes, since Spark iterates over rows of its own only."""
+    for batch in batches:
+        sink = pa.BufferOutputStream()
+        with ipc.new_stream(sink, batch.schema) as writer:
+            writer.write_batch(batch)
+        held = pa.array([sink.getvalue().to_pybytes()], pa.binary())
+        yield pa.record_batch([held], names=["rows"])
+
+
+@contextmanager
+def _failing(doing: str) -> Iterator[None]:
+    """What fails in Spark becomes a message."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     try:
         with quiet():
-            return frame.toArrow()
+            yield
     except (PySparkException, Py4JError) as error:
         text = str(error)
         said = re.search(r"kinfolk\.errors\.KinfolkError: (.+)", text)

@@ -122,7 +122,7 @@ def open_file(table: TableLike) -> TableLike:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Opened:
+class Opened:
     """What the formats have in common."""
 
     schema: pa.Schema
@@ -143,6 +143,8 @@ class TableFile:
         self.path = path
         self.name = path.name
         """What messages call it."""
+        self.named_by: str | None = None
+        """The column that names a row, where rows have no order."""
 
     @cached_property
     def kind(self) -> str:
@@ -160,7 +162,7 @@ class TableFile:
         return _kind(path)
 
     @cached_property
-    def _opened(self) -> _Opened:
+    def _opened(self) -> Opened:
         with reading(self.path, self.kind):
             return _OPEN[self.kind](self.path)
 
@@ -244,16 +246,16 @@ def reading(path: Path, kind: str) -> Iterator[None]:
         raise UnreadableError(path.name, what, fix) from None
 
 
-def _open_csv(path: Path) -> _Opened:
+def _open_csv(path: Path) -> Opened:
     file = CsvFile(path)
 
     def batches(columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
         return file.rows(columns, block=max(rows * len(file.header) * CELL, 1 << 16))
 
-    return _Opened(schema=file.schema, batches=batches, close=file.close, csv=file)
+    return Opened(schema=file.schema, batches=batches, close=file.close, csv=file)
 
 
-def _open_arrow(path: Path) -> _Opened:
+def _open_arrow(path: Path) -> Opened:
     file = pa.OSFile(str(path))
     reader = ipc.open_file(file)
 
@@ -261,10 +263,10 @@ def _open_arrow(path: Path) -> _Opened:
         for index in range(reader.num_record_batches):
             yield reader.get_batch(index).select(columns)
 
-    return _Opened(schema=reader.schema, batches=batches, close=file.close)
+    return Opened(schema=reader.schema, batches=batches, close=file.close)
 
 
-def _open_parquet(path: Path) -> _Opened:
+def _open_parquet(path: Path) -> Opened:
     if path.is_dir():
         return _open_folder(path)
     # Without its buffer it reads a page at a time, however large a row group is.
@@ -273,10 +275,10 @@ def _open_parquet(path: Path) -> _Opened:
     def batches(columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
         yield from file.iter_batches(rows, columns=columns)
 
-    return _Opened(schema=file.schema_arrow, batches=batches, close=file.close)
+    return Opened(schema=file.schema_arrow, batches=batches, close=file.close)
 
 
-def _open_folder(path: Path) -> _Opened:
+def _open_folder(path: Path) -> Opened:
     # Imported here because it brings pandas along.
     import pyarrow.dataset as ds
 
@@ -288,20 +290,20 @@ def _open_folder(path: Path) -> _Opened:
         few = {"batch_size": rows, "batch_readahead": 1, "fragment_readahead": 1}
         yield from found.scanner(columns=fields, **few).to_batches()
 
-    return _Opened(schema=found.schema, batches=batches)
+    return Opened(schema=found.schema, batches=batches)
 
 
-def _open_stat(path: Path, kind: str) -> _Opened:
+def _open_stat(path: Path, kind: str) -> Opened:
     file = StatFile(path, kind)
-    return _Opened(schema=file.schema, batches=file.batches, labels=file.labels)
+    return Opened(schema=file.schema, batches=file.batches, labels=file.labels)
 
 
-def _open_excel(path: Path) -> _Opened:
+def _open_excel(path: Path) -> Opened:
     file = ExcelFile(path)
-    return _Opened(schema=file.schema, batches=file.batches)
+    return Opened(schema=file.schema, batches=file.batches)
 
 
-_OPEN: dict[str, Callable[[Path], _Opened]] = {
+_OPEN: dict[str, Callable[[Path], Opened]] = {
     "csv": _open_csv,
     "arrow": _open_arrow,
     "parquet": _open_parquet,
@@ -352,6 +354,7 @@ class Stream:
             names=tuple(self.file.schema.names),
             path=self.file.path if self.file.kind == "csv" else None,
             numbers=numbers,
+            named_by=self.file.named_by,
         )
 
     def nothing(self) -> pa.Table:

@@ -134,15 +134,19 @@ def believable(
     *,
     real: Encoded,
     synthetic: Encoded,
+    times: tuple[float, float] = (1.0, 1.0),
     shown: Sequence[Shown],
     two_way: Sequence[TwoWay],
     ties: Sequence[Tie],
     pairs: Sequence[PairTable],
 ) -> Believable:
-    """Look at the records themselves; their numbers must have been kept."""
+    """Look at the records themselves; their numbers must have been kept.
+
+    `times` says how many groups each of them stands for.
+    """
     table = real.schema.table_names[0]
     patterns, unseen = unseen_patterns(real, synthetic, shown, two_way)
-    rates = [rule_rates(data) for data in (real, synthetic)]
+    rates = [rule_rates(data, each) for data, each in zip((real, synthetic), times, strict=True)]
     agree = [derived_shares(data) for data in (real, synthetic)]
     return Believable(
         group=singular(table),
@@ -157,21 +161,21 @@ def believable(
     )
 
 
-def rule_rates(data: Encoded) -> dict[str, float]:
+def rule_rates(data: Encoded, times: float = 1.0) -> dict[str, float]:
     """The share of groups that break each rule of the schema, and `any` of them.
 
-    Real groups that were left out because they do count as well.
+    Every group stands for `times` groups. Real ones that were left out because they do count too.
     """
     values, rules = group_values(data), data.schema.rules
     found = np.zeros(data.groups, np.bool_)
     left_out = data.cleaning.groups_against_rules
-    groups = data.groups + left_out
+    groups = times * data.groups + left_out
     rates: dict[str, float] = {}
     for rule, before in zip(rules, data.against or (0,) * len(rules), strict=True):
         violated = rule.violated(values)
-        rates[rule.text] = (int(violated.sum()) + before) / groups
+        rates[rule.text] = (times * int(violated.sum()) + before) / groups
         found |= violated
-    return {**rates, ANY: (int(found.sum()) + left_out) / groups}
+    return {**rates, ANY: (times * int(found.sum()) + left_out) / groups}
 
 
 def derived_shares(data: Encoded) -> dict[str, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,7 @@ from kinfolk.data.tables import TableLike
 from kinfolk.evaluate import distributions, groups
 from kinfolk.evaluate.believable import Believable, believable
 from kinfolk.evaluate.distributions import Distribution, Shown, TwoWay
-from kinfolk.evaluate.groups import CHUNK, Copies, PairTable, Tie
+from kinfolk.evaluate.groups import Copies, PairTable, Tie
 from kinfolk.evaluate.integrity import Integrity, read_real, read_synthetic
 from kinfolk.evaluate.metrics import (
     COMMON,
@@ -25,6 +25,7 @@ from kinfolk.evaluate.metrics import (
     Summary,
     by_attribute,
 )
+from kinfolk.evaluate.sides import Tally, count
 from kinfolk.evaluate.verdict import Finding, Verdict, verdicts
 from kinfolk.evaluate.weighted import Weighted, weighted
 from kinfolk.queries.counting import Counter
@@ -50,6 +51,8 @@ class Comparison:
     real: tuple[int, int]
     """Groups and people that were compared."""
     synthetic: tuple[int, int]
+    looked_at: tuple[int, int]
+    """Real and synthetic groups that were looked at one by one: of very many, a random part."""
     cleaning: Cleaning
     """What the schema's rules left out of the real tables."""
     integrity: Integrity
@@ -138,6 +141,7 @@ class Comparison:
             "second_survey": {name: asdict(one) for name, one in self.second_survey.items()},
             "real": dict(zip(("groups", "people"), self.real, strict=True)),
             "synthetic": dict(zip(("groups", "people"), self.synthetic, strict=True)),
+            "looked_at": dict(zip(("real", "synthetic"), self.looked_at, strict=True)),
             "cleaning": asdict(self.cleaning),
             "integrity": {"sound": self.integrity.sound, **asdict(self.integrity)},
             "copies": asdict(self.copies),
@@ -179,6 +183,7 @@ def compare(
     real: Mapping[str, TableLike],
     synthetic: Mapping[str, TableLike],
     workload: Workload | None = None,
+    engine: str | None = None,
     stage: Stage | None = None,
 ) -> Comparison:
     """Compare synthetic tables with the real ones, on the schema's workload and beyond it.
@@ -195,14 +200,22 @@ def compare(
     """
     tell = stage or (lambda words: None)
     asked = Workload.of(schema) if workload is None else workload
-    tell("Reading the tables")
-    truth = read_real(schema, real)
-    made, integrity = read_synthetic(schema, synthetic)
-    tell(f"Counting {asked.size:,} queries")
-    answers = AnswerPairs.of(_counted(truth, asked), _counted(made, asked))
-    again = groups.bootstrap_resample(truth)
-    second = answers.against(_counted(again, asked))
+    ours, theirs, drawn = Tally(asked), Tally(asked), Counter(asked)
+    rng = np.random.default_rng(groups.SEED)
+
+    def each(part: Encoded) -> None:
+        ours.add(part)
+        count(drawn, groups.bootstrap_resample(part, rng))
+
+    tell(f"Reading the real tables and counting {asked.size:,} queries")
+    truth = read_real(schema, real, engine=engine, each=each)
+    tell("Reading the synthetic tables and counting them likewise")
+    made, integrity = read_synthetic(schema, synthetic, engine=engine, each=theirs.add)
+    times = ours.counter.groups / truth.groups, theirs.counter.groups / made.groups
+    answers = AnswerPairs.of(ours.counter, theirs.counter)
+    second = answers.against(drawn)
     tell("Comparing distributions")
+    again = groups.bootstrap_resample(truth)
     sets = answers.sets()
     shown = distributions.shown_attributes(truth)
     ties = groups.ties_of(schema)
@@ -210,12 +223,19 @@ def compare(
     pairs = groups.pair_tables(ties, shown, real=truth, synthetic=made, second=again)
     tell("Looking at the records")
     looked = believable(
-        real=truth, synthetic=made, shown=shown, two_way=two_way, ties=ties, pairs=pairs
+        real=truth,
+        synthetic=made,
+        times=times,
+        shown=shown,
+        two_way=two_way,
+        ties=ties,
+        pairs=pairs,
     )
     return Comparison(
         schema=schema,
-        real=(truth.groups, truth.people),
-        synthetic=(made.groups, made.people),
+        real=(ours.counter.groups, ours.counter.people),
+        synthetic=(theirs.counter.groups, theirs.counter.people),
+        looked_at=(truth.groups, made.groups),
         cleaning=truth.cleaning,
         integrity=integrity,
         families=answers.families(),
@@ -232,15 +252,7 @@ def compare(
         two_way=two_way,
         ties=ties,
         pairs=pairs,
-        copies=groups.copies(truth, made),
+        copies=groups.copies(ours.identities, theirs.identities),
         believable=looked,
-        weighted=weighted(truth, made, shown, looked.numbers),
+        weighted=weighted(truth, made, shown, looked.numbers, times=times),
     )
-
-
-def _counted(data: Encoded, workload: Workload) -> Counter:
-    """Some groups at a time: the compiled loop wants their codes in another order."""
-    counter, codes = Counter(workload), replace(data, numbers=None)
-    for start in range(0, data.groups, CHUNK):
-        counter.add(codes.take(np.arange(start, min(start + CHUNK, data.groups))))
-    return counter

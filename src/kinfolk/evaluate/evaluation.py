@@ -19,6 +19,7 @@ from typing import Any
 
 import kinfolk
 from kinfolk._io import local_path, write_whole
+from kinfolk.data.spark_session import runs_on_spark
 from kinfolk.data.tables import TableLike
 from kinfolk.errors import KinfolkError
 from kinfolk.evaluate.compare import NOTICE, Comparison, Stage, compare
@@ -88,13 +89,16 @@ def evaluate(
     real: Mapping[str, TableLike],
     synthetic: Mapping[str, TableLike] | str | Path,
     workload: Workload | None = None,
+    engine: str | None = None,
     stage: Stage | None = None,
 ) -> Evaluation:
     """Judge synthetic tables against the real ones, on the schema's workload and beyond it.
 
     Tables are files or data frames by the schema's names; `synthetic` may also be a folder that
     holds `<table>.csv`, or in another format, and `privacy.json` where there is one. They may come
-    from any tool. NOT PRIVATE: nothing of the result may leave the place where the real data is.
+    from any tool. DataFrames of Spark, or with `engine="spark"` whatever Spark reads, come to this
+    machine piece by piece. NOT PRIVATE: nothing of the result may leave the place where the real
+    data is.
 
     >>> from kinfolk import load_detroit
     >>> schema, tables = load_detroit()
@@ -104,14 +108,31 @@ def evaluate(
     """
     certificate = None
     if isinstance(synthetic, str | Path):
-        folder = local_path(synthetic)
-        synthetic, certificate = find_tables(schema, folder), _certificate(folder / CERTIFICATE)
-    comparison = compare(schema, real=real, synthetic=synthetic, workload=workload, stage=stage)
+        certificate = _certificate(synthetic)
+        synthetic = _tables(schema, synthetic, engine)
+    comparison = compare(
+        schema, real=real, synthetic=synthetic, workload=workload, engine=engine, stage=stage
+    )
     return Evaluation(comparison=comparison, certificate=certificate)
 
 
-def _certificate(path: Path) -> Mapping[str, Any] | str | None:
+def _tables(schema: Schema, folder: str | Path, engine: str | None) -> Mapping[str, TableLike]:
+    """The tables of a folder."""
+    if not runs_on_spark(None, engine):
+        return find_tables(schema, local_path(folder))
+    # Imported here because others need no Spark.
+    from kinfolk.queries.spark import find_spark_tables
+
+    return find_spark_tables(schema, folder)
+
+
+def _certificate(folder: str | Path) -> Mapping[str, Any] | str | None:
     """The certificate, if there is one; a bad one is no reason not to compare the tables."""
+    try:
+        path = local_path(folder) / CERTIFICATE
+    except KinfolkError:
+        # Spark reads the tables from another place.
+        return None
     if not path.exists():
         return None
     try:

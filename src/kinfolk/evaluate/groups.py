@@ -172,10 +172,9 @@ class Copies:
     """The share of the second half's groups that are identical to a group of the first."""
 
 
-def copies(real: Encoded, synthetic: Encoded) -> Copies:
-    """Compare whole groups; the order of members does not matter."""
-    ours, theirs = identities(real), identities(synthetic)
-    first, second = (ours[half] for half in halves(real.groups))
+def copies(ours: Hashes, theirs: Hashes) -> Copies:
+    """Compare whole groups by their identities, (groups,) each: the real ones and the synthetic."""
+    first, second = (ours[half] for half in halves(len(ours)))
     return Copies(
         synthetic_in_real=_share(theirs, ours),
         synthetic_in_half=_share(theirs, first),
@@ -214,15 +213,21 @@ def _mixed(before: Hashes, codes: npt.NDArray[Any]) -> Hashes:
 
 
 def _share(those: Hashes, among: Hashes) -> float:
-    return float(np.isin(those, among).mean()) if len(those) else 0.0
+    """The share of some that are among others; in pieces, as there may be very many."""
+    known, found = np.sort(among), 0
+    for start in range(0, len(those) if len(known) else 0, CHUNK):
+        piece = those[start : start + CHUNK]
+        place = np.minimum(np.searchsorted(known, piece), len(known) - 1)
+        found += int((known[place] == piece).sum())
+    return found / len(those) if len(those) else 0.0
 
 
-def bootstrap_resample(data: Encoded) -> Encoded:
+def bootstrap_resample(data: Encoded, rng: np.random.Generator | None = None) -> Encoded:
     """As many groups, drawn with replacement: what another survey of the same size would look like.
 
     Its errors are what chance alone does to a survey of this size: a yardstick for all others.
     """
-    rng = np.random.default_rng(SEED)
+    rng = rng or np.random.default_rng(SEED)
     return replace(data, numbers=None).take(rng.integers(data.groups, size=data.groups))
 
 

@@ -7,9 +7,8 @@ the declared domain are refused on both sides.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import reduce
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kinfolk._io import local_path
 from kinfolk.data.encode import (
     check_table_names,
     encode,
@@ -28,12 +26,16 @@ from kinfolk.data.encode import (
 from kinfolk.data.encoded import Encoded
 from kinfolk.data.frames import FORMATS
 from kinfolk.data.membership import UNKNOWN, Links, link_tables, nobody_left, read_roles
-from kinfolk.data.tables import Source, TableLike, UnreadableError
+from kinfolk.data.spark_session import runs_on_spark
+from kinfolk.data.tables import Source, TableFile, TableLike, UnreadableError, open_file
 from kinfolk.errors import DataError, KinfolkError, Problem
+from kinfolk.evaluate.sides import Held
 from kinfolk.queries.streaming import read_parts
 from kinfolk.schema import Schema
 
 Mask = npt.NDArray[np.bool_]
+Each = Callable[[Encoded], None]
+"""Shown the groups, some at a time."""
 
 MEMORY = 128 * 2**20
 """Bytes that the rows of files may take while they are read."""
@@ -92,8 +94,17 @@ def find_tables(schema: Schema, directory: Path) -> dict[str, Path]:
     return found
 
 
-def read_real(schema: Schema, tables: Mapping[str, TableLike]) -> Encoded:
-    """The real tables, which must fit the schema; files are read in pieces of whole groups."""
+def read_real(
+    schema: Schema,
+    tables: Mapping[str, TableLike],
+    *,
+    engine: str | None = None,
+    each: Each = lambda part: None,
+) -> Encoded:
+    """The real tables, which must fit the schema; files are read in pieces of whole groups.
+
+    `each` gets all groups, piece by piece; of very many only some are given back.
+    """
 
     def encoded(
         homes: Source | None, people: Source, problems: list[Problem], *, part: bool
@@ -102,18 +113,31 @@ def read_real(schema: Schema, tables: Mapping[str, TableLike]) -> Encoded:
 
     check_table_names(schema, tables)
     try:
-        if not _are_files(tables):
-            return encode(schema, tables, keep_numbers=True)
-        data = _joined([*read_parts(schema, tables, encoded, memory=MEMORY)])
+        tables = _readable(schema, tables, engine)
+        held = Held()
+        for part in (
+            read_parts(schema, tables, encoded, memory=MEMORY)
+            if _are_files(tables)
+            else [encode(schema, tables, keep_numbers=True)]
+        ):
+            each(part)
+            held.add(part)
+        data = held.data()
     except DataError as error:
         raise DataError(REAL, error.problems) from None
     if not data.groups:
-        name = local_path(tables[schema.individual.table]).name
+        name = open_file(tables[schema.individual.table]).name
         raise DataError(REAL, [nobody_left(schema, name, data.cleaning)])
     return data
 
 
-def read_synthetic(schema: Schema, tables: Mapping[str, TableLike]) -> tuple[Encoded, Integrity]:
+def read_synthetic(
+    schema: Schema,
+    tables: Mapping[str, TableLike],
+    *,
+    engine: str | None = None,
+    each: Each = lambda part: None,
+) -> tuple[Encoded, Integrity]:
     """Synthetic tables without the groups that do not hang together, and how many those were."""
 
     def sound(
@@ -123,20 +147,21 @@ def read_synthetic(schema: Schema, tables: Mapping[str, TableLike]) -> tuple[Enc
 
     check_table_names(schema, tables)
     try:
-        if _are_files(tables):
-            parts = [*read_parts(schema, tables, sound, memory=MEMORY)]
-        else:
-            problems: list[Problem] = []
-            group = schema.group
-            homes = read_homes(schema, tables[group.table], problems) if group else None
-            people = read_people(schema, tables[schema.individual.table], problems)
-            parts = [sound(homes, people, problems, part=False)]
+        tables = _readable(schema, tables, engine)
+        held, counted = Held(), []
+        for part, one in (
+            read_parts(schema, tables, sound, memory=MEMORY)
+            if _are_files(tables)
+            else [_at_once(schema, tables)]
+        ):
+            each(part)
+            held.add(part)
+            counted.append(vars(one))
     except DataError as error:
         raise DataError(SYNTHETIC, error.problems) from None
     except UnreadableError as error:
         raise DataError(SYNTHETIC, [error.problem]) from None
-    data = _joined([one for one, _ in parts])
-    counted = [vars(one) for _, one in parts]
+    data = held.data()
     found = Integrity(**{name: sum(one[name] for one in counted) for name in counted[0]})
     if not data.groups:
         name = schema.individual.table
@@ -144,20 +169,29 @@ def read_synthetic(schema: Schema, tables: Mapping[str, TableLike]) -> tuple[Enc
     return data, found
 
 
+def _readable(
+    schema: Schema, tables: Mapping[str, TableLike], engine: str | None
+) -> Mapping[str, TableLike]:
+    """Tables as they were given; those that Spark reads as files."""
+    if not runs_on_spark(tables, engine):
+        return tables
+    # Imported here because others need no Spark.
+    from kinfolk.queries.spark import SparkTables
+
+    return SparkTables.of(schema, tables).files()
+
+
 def _are_files(tables: Mapping[str, TableLike]) -> bool:
-    return all(isinstance(table, str | Path) for table in tables.values())
+    return all(isinstance(table, str | Path | TableFile) for table in tables.values())
 
 
-def _joined(parts: list[Encoded]) -> Encoded:
-    """Parts as one dataset, with all that was left out of them."""
-    if len(parts) == 1:
-        return parts[0]
-    against = [part.against for part in parts if part.against]
-    return replace(
-        Encoded.joined(parts),
-        cleaning=reduce(lambda one, other: one + other, (part.cleaning for part in parts)),
-        against=tuple(map(sum, zip(*against, strict=True))),
-    )
+def _at_once(schema: Schema, tables: Mapping[str, TableLike]) -> tuple[Encoded, Integrity]:
+    """Synthetic tables that are in memory."""
+    problems: list[Problem] = []
+    group = schema.group
+    homes = read_homes(schema, tables[group.table], problems) if group else None
+    people = read_people(schema, tables[schema.individual.table], problems)
+    return _sound(schema, homes, people, problems, part=False)
 
 
 def _sound(

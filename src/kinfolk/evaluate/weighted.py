@@ -73,9 +73,17 @@ class Weighted:
 
 
 def weighted(
-    real: Encoded, synthetic: Encoded, shown: Sequence[Shown], numbers: Sequence[Amount]
+    real: Encoded,
+    synthetic: Encoded,
+    shown: Sequence[Shown],
+    numbers: Sequence[Amount],
+    *,
+    times: Both = (1.0, 1.0),
 ) -> Weighted | None:
-    """Both sides by the survey weights, if the schema names any."""
+    """Both sides by the survey weights, if the schema names any.
+
+    `times` says how many groups of the sample each of them stands for.
+    """
     schema = real.schema
     weights = [group_weights(schema, group_values(data)) for data in (real, synthetic)]
     first, second = weights
@@ -84,6 +92,9 @@ def weighted(
     sides = [
         {"group": own, "individual": np.repeat(own, data.sizes)}
         for own, data in ((first, real), (second, synthetic))
+    ]
+    people = [
+        each * float(side["individual"].sum()) for each, side in zip(times, sides, strict=True)
     ]
     means = [
         WeightedMean(
@@ -104,8 +115,8 @@ def weighted(
     ]
     return Weighted(
         weight=schema.group.weight,
-        groups=(float(first.sum()), float(second.sum())),
-        people=(float(sides[0]["individual"].sum()), float(sides[1]["individual"].sum())),
+        groups=(times[0] * float(first.sum()), times[1] * float(second.sum())),
+        people=(people[0], people[1]),
         spread=(_spread(first), _spread(second)),
         means=tuple(means),
         shares=tuple(sorted(shares, key=lambda one: -one.distance)),

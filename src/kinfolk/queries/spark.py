@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import posixpath
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,6 +35,7 @@ from kinfolk.data.encode import (
 )
 from kinfolk.data.encoded import Cleaning
 from kinfolk.data.membership import nobody_left
+from kinfolk.data.spark_file import SparkFile
 from kinfolk.data.spark_session import (
     arrow_type,
     collected,
@@ -165,6 +167,21 @@ class SparkTables:
         found = {name: _file_digest(table) or _row_digest(rows) for name, table, rows in plain}
         return keyed_digest(found, keyed)
 
+    def files(self) -> dict[str, SparkFile]:
+        """The tables by the schema's names, to be read here piece by piece. NOT PRIVATE."""
+        wanted = wanted_columns(self.schema)
+        plain = zip(wanted.items(), self.tables, self._plain(), strict=True)
+        return {
+            name: SparkFile(
+                table.name,
+                frame,
+                columns,
+                untyped=table.untyped,
+                named_by=columns[0] if self.schema.group is not None else None,
+            )
+            for (name, columns), table, frame in plain
+        }
+
     def types(self) -> dict[str, pa.Table]:
         """Tables without rows that are stored as these are, by the schema's names."""
         found: dict[str, pa.Table] = {}
@@ -257,6 +274,33 @@ class SparkTables:
             source = Source(name=name, columns=nothing, rows=0, untyped=False)
             return missing_columns(source, [*nothing])
         return [nobody_left(self.schema, name, cleaning)]
+
+
+def find_spark_tables(schema: Schema, folder: str | Path) -> dict[str, str]:
+    """The tables of a folder that Spark reads: `<table>`, `<table>.parquet` or `<table>.csv`."""
+    from pyspark.errors import AnalysisException
+
+    session = spark_session()
+
+    def there(path: str) -> bool:
+        try:
+            session.read.text(path)
+        except AnalysisException:
+            return False
+        return True
+
+    found: dict[str, str] = {}
+    for name in schema.table_names:
+        start = posixpath.join(address(folder), name)
+        paths = [path for ending in ("", ".parquet", *CSV) if there(path := start + ending)]
+        if len(paths) != 1:
+            seen = " and ".join(paths) or f"neither {start}.parquet nor {start}.csv"
+            raise KinfolkError(
+                f"Spark finds {seen}. Name a folder that holds each table once, called as in the "
+                f"schema ({name})."
+            )
+        found[name] = paths[0]
+    return found
 
 
 def _table(name: str, table: DataFrame | str | Path) -> SparkTable:

@@ -8,15 +8,19 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from pathlib import Path
 
 import numpy as np
 
-from kinfolk.data.encode import encode
+from kinfolk._io import local_path
+from kinfolk.data.encode import HEADING, encode, encode_sources
 from kinfolk.data.encoded import Cleaning, CodeArray, Encoded
+from kinfolk.data.membership import nobody_left
 from kinfolk.data.spark_session import runs_on_spark
-from kinfolk.data.tables import TableLike
+from kinfolk.data.tables import Source, TableLike
 from kinfolk.data.undeclared import seem_computed
-from kinfolk.errors import redacting
+from kinfolk.errors import DataError, Problem, redacting
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Attribute, Level, Schema
 from kinfolk.schema.doubtful import doubtful_relations, wide_bins
@@ -24,6 +28,10 @@ from kinfolk.schema.names import AttributeNames
 from kinfolk.template import show
 
 NOTICE = "These are true figures of the data: not private"
+LARGE = 32 * 2**20
+"""Bytes of files; more than that are read in pieces, ..."""
+MEMORY = 256 * 2**20
+"""... whose rows take about so many bytes of memory."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +121,8 @@ def validate(
     declared = Schema.of(schema)
     if runs_on_spark(tables, engine):
         figures, computed = _spark_figures(declared, tables)
+    elif _bytes(tables) > LARGE:
+        figures, computed = _file_figures(declared, tables)
     else:
         encoded = encode(declared, tables)
         figures, computed = _figures(encoded), seem_computed(declared, encoded)
@@ -160,6 +170,25 @@ class _Figures:
     individual: Mapping[str, Sequence[int]]
     """and of the members'."""
 
+    def __add__(self, other: _Figures) -> _Figures:
+        return _Figures(
+            groups=self.groups + other.groups,
+            people=self.people + other.people,
+            cleaning=self.cleaning + other.cleaning,
+            against=_sum(self.against, other.against),
+            sizes=_sum(self.sizes, other.sizes),
+            roles=_sum(self.roles, other.roles),
+            group={name: _sum(self.group[name], other.group[name]) for name in self.group},
+            individual={
+                name: _sum(self.individual[name], other.individual[name])
+                for name in self.individual
+            },
+        )
+
+
+def _sum(one: Sequence[int], other: Sequence[int]) -> list[int]:
+    return [a + b for a, b in zip(one, other, strict=True)]
+
 
 def _figures(encoded: Encoded) -> _Figures:
     """Those of tables in memory."""
@@ -183,6 +212,39 @@ def _counted(attributes: Mapping[str, Attribute], codes: CodeArray) -> dict[str,
         name: np.bincount(codes[:, at], minlength=attribute.size).tolist()
         for at, (name, attribute) in enumerate(attributes.items())
     }
+
+
+def _bytes(tables: Mapping[str, TableLike]) -> int:
+    """How large the files are, if all tables are files of this machine."""
+    paths = tables.values() if isinstance(tables, Mapping) else ()
+    if not all(isinstance(path, str | Path) for path in paths):
+        return 0
+    try:
+        found = [local_path(path) for path in paths]
+        parts = [part for path in found for part in (path, *path.rglob("*.parquet"))]
+        return sum(part.stat().st_size for part in parts)
+    except (OSError, ValueError):
+        # What is wrong with a path is said where it is read.
+        return 0
+
+
+def _file_figures(
+    schema: Schema, tables: Mapping[str, TableLike]
+) -> tuple[_Figures, list[tuple[str, str]]]:
+    """Those of large files, in pieces of whole groups; and what seems computed in them."""
+    # Imported here because it brings the compiled counting along.
+    from kinfolk.queries.streaming import read_parts
+
+    def figures(
+        homes: Source | None, people: Source, problems: list[Problem], *, part: bool
+    ) -> _Figures:
+        return _figures(encode_sources(schema, homes, people, problems, part=part))
+
+    found = reduce(_Figures.__add__, read_parts(schema, tables, figures, memory=MEMORY))
+    if not found.groups:
+        name = local_path(tables[schema.individual.table]).name
+        raise DataError(HEADING, [nobody_left(schema, name, found.cleaning)])
+    return found, seem_computed(schema, tables)
 
 
 def _spark_figures(
