@@ -71,9 +71,9 @@ def test_numbers_on_their_own_are_planned() -> None:
     found = plan(schema, method, guarantee, groups=10_000, benchmark=False).families
     noise = {one.name: one.noise for one in found if "numbers" in one.name}
     assert set(noise) == {"Q_I numbers", "Q_I numbers, finely"}
-    # 1.5% of the budget for the one number that there is, and 2%.
+    # 0.75% of the budget for the one number that there is, and 2%.
     (bins, _), (cells, _) = noise["Q_I numbers"], noise["Q_I numbers, finely"]
-    assert bins == pytest.approx((4 / 3) ** 0.5 * cells, rel=1e-6)
+    assert bins == pytest.approx((8 / 3) ** 0.5 * cells, rel=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ class Features:
         >>> from kinfolk.datasets import load_schema
         >>> features = Features.of(load_schema("detroit"))
         >>> len(features.marginals), features.size
-        (9, 162)
+        (11, 275)
         """
         nothing = Workload(schema=schema, marginals=())
         found = [*with_totals(nothing).marginals]

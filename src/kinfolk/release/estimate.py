@@ -73,7 +73,7 @@ def known(view: PublicView, steps: Iterable[Step]) -> tuple[Known, ...]:
         bought = step.purchase.bought
         for described in bought.get("marginals", ()):
             marginal = marginal_from(view.workload.schema, described)
-            if marginal.fine:
+            if marginal.fine or marginal.total:
                 continue
             row = bought["weights"][described["weights"]] if "weights" in bought else None
             groups, people = _totals(view, row)
@@ -151,8 +151,6 @@ def _middle(level: str, precisions: Mapping[Attributes, float]) -> dict[int, flo
 
 FEW, MANY = 1_000, 20_000
 """Made-up groups: counting is timed with both numbers, to tell its fixed cost from the rest."""
-NUMBERS = ("numbers", "numbers, finely")
-"""What the numbers that are counted on their own are called among the queries."""
 SECONDS = 1.0
 """So long are steps timed, ..."""
 STEPS = 3
@@ -307,7 +305,7 @@ def _families(
     if numbers:
         sigmas = [*sigmas, *method.planned_noise(view, replace(workload, marginals=numbers))]
     kinds = [
-        (one.level, NUMBERS[one.fine] if one.alone else one.relation) for one in asked.marginals
+        (one.level, _alone(one) if one.alone else one.relation) for one in asked.marginals
     ]
     found: list[Family] = []
     for level, relation in dict.fromkeys(kinds):
@@ -355,6 +353,13 @@ class _Watch:
             (_, first, total, start), (_, last, _, end) = same[0], same[-1]
             expected += (end - start) / max(last - first, 1) * total
         return expected
+
+
+def _alone(marginal: Marginal) -> str:
+    """What is counted on its own is called so among the queries."""
+    if marginal.total:
+        return "totals" if marginal.total == "sum" else "totals, in bands"
+    return "numbers, finely" if marginal.fine else "numbers"
 
 
 def benchmark_run(
