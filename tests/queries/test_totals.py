@@ -14,6 +14,7 @@ from kinfolk.privacy.sensitivity import (
     workload_sensitivities,
     workload_weights,
 )
+from kinfolk.queries import counting
 from kinfolk.queries.added_marginals import with_numbers, with_totals
 from kinfolk.queries.counting import Counter, count
 from kinfolk.queries.naming import describe_marginal, marginal_from
@@ -140,6 +141,25 @@ def test_one_household_moves_a_total_by_its_weight(neighbours: object, turns: in
         if marginal.total and (marginal.individual or neighbours is not IN_PLACE):
             assert bound.single == WEIGHT_SCALE
             assert bound.l2_squared == turns * WEIGHT_SCALE**2
+
+
+def test_a_cap_that_is_not_kept_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A planted bug: the third home has nearly twice the cap of wages, and must not count so."""
+    weights = workload_weights(WORKLOAD, ADD_REMOVE.unit)
+    bounds = workload_sensitivities(WORKLOAD, ADD_REMOVE, weights=weights)
+    home = data(finely=True).take(np.array([2]))
+
+    def within() -> bool:
+        counts = count(home, WORKLOAD, weights=weights)
+        places = [place for _, place in WORKLOAD.slices()]
+        return all(
+            counts[at].max() <= bound.single and (counts[at] ** 2).sum() <= bound.l2_squared
+            for at, bound in zip(places, bounds, strict=True)
+        )
+
+    assert within()
+    monkeypatch.setattr(counting, "capped_units", total_units)
+    assert not within()
 
 
 def test_totals_are_written_down_and_read_back() -> None:

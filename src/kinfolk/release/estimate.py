@@ -304,9 +304,7 @@ def _families(
     sigmas = method.planned_noise(view, workload)
     if numbers:
         sigmas = [*sigmas, *method.planned_noise(view, replace(workload, marginals=numbers))]
-    kinds = [
-        (one.level, _alone(one) if one.alone else one.relation) for one in asked.marginals
-    ]
+    kinds = [(one.level, _alone(one) if one.alone else one.relation) for one in asked.marginals]
     found: list[Family] = []
     for level, relation in dict.fromkeys(kinds):
         own = [at for at, kind in enumerate(kinds) if kind == (level, relation)]
