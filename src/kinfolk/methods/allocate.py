@@ -37,6 +37,8 @@ TOTALS, BANDS = "totals 1 of 2", "totals 2 of 2"
 """What the steps are called that buy what groups have of amounts."""
 TOTAL_SHARE, TOTALS_SHARE = Fraction(2, 100), Fraction(10, 100)
 """Of the budget, for how much all groups have of an amount: for each, and for all at most."""
+TOTALS_NOISIEST = 0.01
+"""The largest noise, as a share of all groups, with which either is worth buying."""
 BANDS_SHARE = Fraction(3, 100)
 """Of the budget, for how a group's amount goes with what its members have together."""
 CELLS_SHARE = Fraction(2, 100)
@@ -192,7 +194,8 @@ def _totals(view: PublicView) -> dict[str, MeasurementGroup]:
         found[TOTALS] = MeasurementGroup(marginals=sums, rho=view.rho * share)
     if bands:
         found[BANDS] = MeasurementGroup(marginals=bands, rho=view.rho * BANDS_SHARE)
-    return found
+    most = TOTALS_NOISIEST * (view.groups or 1)
+    return {key: one for key, one in found.items() if one.sigma(view) <= most}
 
 
 def _whole(view: PublicView, marginal: int) -> bool:

@@ -208,11 +208,13 @@ class MarginalsTraining:
         measures = Measures.of(view, self._totals, Features.of(view.workload.schema))
         if self._totals:
             progress("raking", 0, 2)
-            raked = self._rake(measures)
-            every = np.concatenate(self._parts, axis=1)
-            self._parts = [with_means(self._layout, batches, raked, every, view)]
-            progress("raking", 1, 2)
             self._raked = self._rake(measures)
+            progress("raking", 1, 2)
+            if self._plan.use == "none":
+                # A prior is tilted to the measurements anyway.
+                every = np.concatenate(self._parts, axis=1)
+                self._parts = [with_means(self._layout, batches, self._raked, every, view)]
+                self._raked = self._rake(measures)
             progress("raking", 2, 2)
         self._repeat(dealt, passes, sizes[0], measures, progress)
 
