@@ -297,8 +297,9 @@ times as much for a selection, and by a looser conversion, so that the same prom
 noise. K is the number of components. T is the number of rounds, the best of those that were run
 (100, 200 and 300 in a full bench), chosen with the true errors as the paper does, for max and mean
 apart, over the seeds that every T was run with: two numbers where they differ. To save time, not
-every T was run with every seed; runs.csv says which. Of the fair comparison there is one seed so
-far, on Atlanta, with T = 100 and 200 (at epsilon 0.25 with 100 alone); of whole marginals nothing.
+every T was run with every seed; runs.csv says which. Of the fair comparison there are five seeds
+on Atlanta at epsilon 1 (all T) and 0.125 (T = 100; one with 200), and one at the others; nothing of
+it on Detroit, and nothing of whole marginals.
 
 `marginals` is the default method with its default settings. `no noise` fits the true answers: what
 the model can hold. No group attribute is taken as derived. "90% covers" is how many true answers
@@ -319,9 +320,11 @@ looking at true errors on Atlanta, some tens of variants, so its figures there a
 flattered. One of them, when to stop, was also looked at on Detroit, with two seeds and two-way
 marginals.
 
-All runs are from before the role became an attribute that is asked for (on Detroit that makes more
-queries), before the default method bought numbers (3 to 10% of the budget where there are any),
-before rules were declared for Detroit, and before what relatives have in common got more budget.
+Of today's default method are the runs on Atlanta with the household as the unit, `replace`, at
+epsilon 0.125 and 1. All its other runs are from before the role became an attribute that is asked
+for (on Detroit that makes more queries), before it bought sizes, numbers and totals (up to 40% of
+the budget), before rules were declared for Detroit, and before what relatives have in common got
+more budget.
 """
 
 
