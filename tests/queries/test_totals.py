@@ -8,7 +8,7 @@ import pytest
 
 from kinfolk.data.encode import encode
 from kinfolk.data.encoded import Encoded
-from kinfolk.data.totals import capped_units, joint_bands, total_units
+from kinfolk.data.total_units import capped_units, joint_bands, total_units
 from kinfolk.privacy.sensitivity import (
     WEIGHT_SCALE,
     workload_sensitivities,

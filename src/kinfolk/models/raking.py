@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from kinfolk._typing import Bools, Floats, Ints
 from kinfolk.data.encoded import Encoded
-from kinfolk.data.totals import capped_units, joint_bands
+from kinfolk.data.total_units import capped_units, joint_bands
 from kinfolk.errors import KinfolkError
 from kinfolk.queries.added_marginals import with_numbers, with_totals
 from kinfolk.queries.workload import Marginal, Workload

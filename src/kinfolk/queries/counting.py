@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk.data.encoded import Cleaning, Encoded
-from kinfolk.data.totals import capped_units, joint_bands
+from kinfolk.data.total_units import capped_units, joint_bands
 from kinfolk.errors import KinfolkError
 from kinfolk.queries.kernel import (
     GROUP,

@@ -25,7 +25,7 @@ BANDS = 9
 
 
 @dataclass(frozen=True, kw_only=True)
-class Total:
+class GroupTotal:
     """A number of the group, or some of its members' added up; by position in the schema."""
 
     level: Level
@@ -36,7 +36,7 @@ class Total:
     def units(self, attribute: Numeric) -> list[int]:
         """For every code of an attribute how much it is, in units of the cap: the middle of a bin.
 
-        >>> total = Total(level=Level.GROUP, positions=(0,), cap=2520)
+        >>> total = GroupTotal(level=Level.GROUP, positions=(0,), cap=2520)
         >>> total.units(Numeric(bins=[0, 100, 300], special=[0], missing=True, decimals=0))
         [50, 200, 0, 0]
         """
@@ -54,7 +54,7 @@ class Totals:
     schema: Schema
 
     @cached_property
-    def sums(self) -> tuple[Total, ...]:
+    def sums(self) -> tuple[GroupTotal, ...]:
         """The weight of the group and its largest amount, then those of members; up to their caps.
 
         >>> from kinfolk.datasets import load_schema
@@ -64,7 +64,7 @@ class Totals:
         return (*self._weight, *self._largest, *self._amounts(Level.INDIVIDUAL))
 
     @cached_property
-    def joint(self) -> tuple[int, Total] | None:
+    def joint(self) -> tuple[int, GroupTotal] | None:
         """The group's largest amount by position, and what the members have of the same kind.
 
         Amounts are of one kind if they are written with as many decimals.
@@ -77,7 +77,7 @@ class Totals:
                 if self._numeric(Level.INDIVIDUAL, at).places == places
             )
             if alike:
-                both = Total(level=Level.INDIVIDUAL, positions=alike, cap=own.cap)
+                both = GroupTotal(level=Level.INDIVIDUAL, positions=alike, cap=own.cap)
                 return own.positions[0], both
         return None
 
@@ -112,20 +112,20 @@ class Totals:
         return found
 
     @property
-    def _weight(self) -> list[Total]:
+    def _weight(self) -> list[GroupTotal]:
         names = list(self.schema.group_attributes)
         weight = None if self.schema.group is None else self.schema.group.weight
         return [one for one in self._amounts(Level.GROUP) if names[one.positions[0]] == weight]
 
     @property
-    def _largest(self) -> list[Total]:
+    def _largest(self) -> list[GroupTotal]:
         own = [one for one in self._amounts(Level.GROUP) if one not in self._weight]
         return [max(own, key=lambda one: one.cap)] if own else []
 
-    def _amounts(self, level: Level) -> list[Total]:
+    def _amounts(self, level: Level) -> list[GroupTotal]:
         caps = [self._cap(level, one) for one in self._attributes(level).values()]
         return [
-            Total(level=level, positions=(at,), cap=cap)
+            GroupTotal(level=level, positions=(at,), cap=cap)
             for at, cap in enumerate(caps)
             if cap is not None
         ]

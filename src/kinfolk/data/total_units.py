@@ -8,15 +8,15 @@ from kinfolk._typing import Ints
 from kinfolk.data.encoded import Encoded
 from kinfolk.schema import Level, Numeric
 from kinfolk.schema.bins import finer
-from kinfolk.schema.totals import UNITS, Total, Totals, own_bands
+from kinfolk.schema.totals import UNITS, GroupTotal, Totals, own_bands
 
 
-def capped_units(encoded: Encoded, total: Total) -> Ints:
+def capped_units(encoded: Encoded, total: GroupTotal) -> Ints:
     """(groups,) a total of each group, from 0 to the cap."""
     return np.clip(total_units(encoded, total), 0, UNITS)
 
 
-def total_units(encoded: Encoded, total: Total) -> Ints:
+def total_units(encoded: Encoded, total: GroupTotal) -> Ints:
     """(groups,) a total of each group, however large: of the numbers, or else of their cells."""
     found = sum(
         (_column_units(encoded, total, at) for at in total.positions), np.zeros(1, np.int64)
@@ -38,7 +38,7 @@ def joint_bands(encoded: Encoded, totals: Totals) -> tuple[Ints, Ints]:
     return own, members
 
 
-def _column_units(encoded: Encoded, total: Total, at: int) -> Ints:
+def _column_units(encoded: Encoded, total: GroupTotal, at: int) -> Ints:
     """(rows,) how much everybody has of one of a total's numbers; a blank is nothing."""
     schema = encoded.schema
     group = total.level is Level.GROUP
