@@ -13,11 +13,13 @@ import pytest
 from kinfolk.methods.run import patient_interrupts
 
 WAITING = """\
-import sys, tempfile, time
+import signal, sys, tempfile, time
 from kinfolk.cli.main import cli, main
 from kinfolk.data.buckets import make_private, private_folder
 
 tempfile.tempdir = sys.argv[1]
+# Whoever runs the tests under nohup has them ignore it.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 @cli.command()
 def wait():
