@@ -18,8 +18,9 @@ from kinfolk.cli.main import cli, main
 from kinfolk.data.buckets import make_private, private_folder
 
 tempfile.tempdir = sys.argv[1]
-# Whoever runs the tests under nohup has them ignore it.
-signal.signal(signal.SIGHUP, signal.SIG_DFL)
+if "listen" in sys.argv:
+    # Whoever runs the tests under nohup has them ignore it.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 @cli.command()
 def wait():
@@ -36,7 +37,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are of POSIX
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_a_command_that_is_ended_says_so_and_leaves_no_rows(tmp_path: Path, name: str) -> None:
-    command = [sys.executable, "-c", WAITING, str(tmp_path)]
+    command = [sys.executable, "-c", WAITING, str(tmp_path), "listen"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as run:
