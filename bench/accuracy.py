@@ -2,7 +2,7 @@
 
     python -m bench.accuracy [--atlanta FOLDER] [--seeds 5] [--only WORD] [-o docs/accuracy]
 
-What is run is in `kinfolk.experiments.accuracy`.
+What is run is in `bench/accuracy_runs.py`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from kinfolk.experiments.accuracy import (
+from bench.accuracy_runs import (
     Data,
     detroit,
     detroit_relations,
@@ -19,6 +19,7 @@ from kinfolk.experiments.accuracy import (
     plain,
     simulated,
 )
+
 from kinfolk.schema import Schema
 
 BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data" / "atlanta"

@@ -22,6 +22,7 @@ from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
 from kinfolk.models.mwem import mwem_update
 from kinfolk.models.pep import EntropyProjection
+from kinfolk.models.records import Records
 from kinfolk.queries.counting import count
 from kinfolk.queries.workload import Workload
 from kinfolk.release.release import write_sample
@@ -65,7 +66,7 @@ def drawn(model: HPD | Histogram, groups: int, *, stratified: bool = True) -> in
 def written(model: HPD, groups: int, form: str) -> int:
     with tempfile.TemporaryDirectory() as folder:
         rng = np.random.default_rng(2)
-        done = write_sample(model, groups, folder, rng=rng, format=form)
+        done = write_sample(Records(model=model), groups, folder, rng=rng, format=form)
     return list(done.rows.values())[-1]
 
 

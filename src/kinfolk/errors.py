@@ -142,6 +142,15 @@ class Findings:
             raise SchemaError(heading, self.problems)
 
 
+def listed(words: Sequence[str], last: str = "and") -> str:
+    """Words in a sentence.
+
+    >>> listed(["METRO", "FARM", "EDUC"])
+    'METRO, FARM and EDUC'
+    """
+    return f" {last} ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
 def closest(word: object, choices: Iterable[str]) -> str | None:
     """The choice that was probably meant, if one is close.
 

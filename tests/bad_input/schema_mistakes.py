@@ -540,6 +540,16 @@ SCHEMA_CASES = [
         "line 11, column 32: expected ',' or ']', but got '}'. Mend the line.",
     ),
     in_schema(
+        "a comment sign taken off, and not the space after it",
+        "max_size:",
+        " max_size:",
+        (
+            "line 13, column 2: the line is not indented as those around it, or lacks the key it "
+            "belongs to. Indent it like them; where it was a comment, take off the sign and one "
+            "space."
+        ),
+    ),
+    in_schema(
         "a tab as indentation",
         "  table: households",
         "\ttable: households",

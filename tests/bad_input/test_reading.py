@@ -121,3 +121,15 @@ def test_storage_types_too_small_for_the_domain_are_widened() -> None:
         np.testing.assert_array_equal(again.individual, encoded.individual)
     assert table["x"].type == pa.float16()
     assert table["y"].type == pa.float64()
+
+
+def test_a_column_that_the_schema_names_is_not_taken_for_a_missing_one() -> None:
+    schema = Schema.from_text(
+        "{individual: {table: p, attributes: {age: {bins: [0, 120]}, wage: {bins: [0, 9]}}}, "
+        "max_size: 1}"
+    )
+    with pytest.raises(KinfolkError) as caught:
+        encode(schema, {"p": pa.table({"wage": [1]})})
+    assert "column age: there is no such column; there are wage. Add the column" in str(
+        caught.value
+    )

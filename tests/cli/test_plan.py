@@ -17,7 +17,7 @@ from kinfolk.methods.paper import hpd_fixed, mwem
 from kinfolk.privacy.unit import Unit
 from kinfolk.privacy.view import PublicView
 from kinfolk.queries.workload import FAMILIES, Workload
-from kinfolk.release.estimate import _Enough, _Watch, known, plan
+from kinfolk.release.estimate import USUAL_PASSES, _Enough, _Watch, estimate_run, known
 from kinfolk.release.synthesizer import Synthesizer
 from kinfolk.schema import Schema
 from promises import IN_PLACE, REPLACE, promise
@@ -31,7 +31,7 @@ from release.small import synthesizer
 def test_the_noise_is_that_of_a_run(unit: Unit, accounting: str) -> None:
     maker = synthesizer(unit=unit, accounting=accounting, rounds=12).fit(homes())
     people = sum(size * n for size, n in _sizes().items())
-    estimate = plan(
+    estimate = estimate_run(
         HOMES, maker.method, maker.guarantee, groups=400, people=people, benchmark=False
     )
     measured = {
@@ -49,7 +49,7 @@ def test_the_noise_is_that_of_whole_marginals(unit: Unit) -> None:
         HOMES, unit=unit, epsilon=5.0, delta=1e-6, seed=1, method="marginals", **quick
     ).fit(homes())
     people = sum(size * n for size, n in _sizes().items())
-    estimate = plan(
+    estimate = estimate_run(
         HOMES, maker.method, maker.guarantee, groups=400, people=people, benchmark=False
     )
     # What a home with one member adds: to each of a pair, or to what it has by itself.
@@ -68,7 +68,7 @@ def test_the_noise_is_that_of_whole_marginals(unit: Unit) -> None:
 def test_numbers_on_their_own_are_planned() -> None:
     schema, method = load_schema("acs"), Marginals()
     guarantee = promise(REPLACE, accounting=method.accounting)
-    found = plan(schema, method, guarantee, groups=10_000, benchmark=False).families
+    found = estimate_run(schema, method, guarantee, groups=10_000, benchmark=False).families
     noise = {one.name: one.noise for one in found if "numbers" in one.name}
     assert set(noise) == {"Q_I numbers", "Q_I numbers, finely"}
     # 0.75% of the budget for the one number that there is, and 2%.
@@ -83,7 +83,9 @@ def test_numbers_on_their_own_are_planned() -> None:
 def test_what_is_too_noisy_to_be_bought_is_without_noise(groups: int, known: set[str]) -> None:
     """But for what makes a household: that is bought at any budget."""
     guarantee = promise(REPLACE, epsilon=0.5, delta=1e-9, accounting=Marginals().accounting)
-    estimate = plan(load_schema("acs-rel"), Marginals(), guarantee, groups=groups, benchmark=False)
+    estimate = estimate_run(
+        load_schema("acs-rel"), Marginals(), guarantee, groups=groups, benchmark=False
+    )
     # Numbers on their own are bought in any case.
     families = [family for family in estimate.families if "numbers" not in family.name]
     told = {one.name.split()[0] for one in families if one.bought == one.marginals}
@@ -100,7 +102,7 @@ def _sizes() -> dict[int, int]:
 
 @pytest.mark.parametrize("method", [hpd_fixed(rounds=5, components=10), mwem(rounds=5)])
 def test_a_rehearsal_needs_no_data(method: Method) -> None:
-    estimate = plan(HOMES, method, promise(), groups=3000)
+    estimate = estimate_run(HOMES, method, promise(), groups=3000)
     assert estimate.expected is not None
     assert estimate.expected.counting_seconds > 0
     assert estimate.expected.fitting_seconds > 0
@@ -127,7 +129,22 @@ def test_steps_are_extrapolated_and_finished_stages_counted(
     now += 0.4
     with pytest.raises(_Enough):
         watch("rounds", 4, 100)
-    assert watch.seconds() == pytest.approx(5 + 40)
+    assert watch.seconds({}) == pytest.approx(5 + 40)
+
+
+def test_the_fits_that_come_after_the_trial_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr("kinfolk.release.estimate.time.perf_counter", lambda: now)
+    watch = _Watch()
+    for step in range(1, 4):
+        now += 0.4
+        watch("trying", step, 60)
+    now += 0.4
+    with pytest.raises(_Enough):
+        watch("trying", 4, 60)
+    # As many passes as is usual of the trial, of each part and of each replicate.
+    settings = Marginals(parts=4, replicates=8).settings
+    assert watch.seconds(settings) == pytest.approx(0.4 * USUAL_PASSES * (1 + 4 + 8))
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -229,7 +246,7 @@ workload: {sets: [[sex]], levels: [individual]}
 """)
     method = Marginals()
     guarantee = promise(REPLACE, accounting=method.accounting)
-    found = plan(schema, method, guarantee, groups=5000, benchmark=False).known
+    found = estimate_run(schema, method, guarantee, groups=5000, benchmark=False).known
     assert found
     assert all(one.errors for one in found)
 
@@ -239,7 +256,7 @@ def test_more_attributes_are_known_less_well(unit: str) -> None:
     method = Marginals()
     neighbours = REPLACE if unit == "household" else IN_PLACE
     guarantee = promise(neighbours, epsilon=1.0, delta=1e-9, accounting=method.accounting)
-    found = plan(load_schema("acs"), method, guarantee, groups=87_453, benchmark=False)
+    found = estimate_run(load_schema("acs"), method, guarantee, groups=87_453, benchmark=False)
     assert [one.level for one in found.known] == ["group", "individual"]
     for one in found.known:
         assert list(one.errors) == [1, 2, 3]

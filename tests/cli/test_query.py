@@ -136,6 +136,7 @@ def test_figures_for_people(model: str, capsys: pytest.CaptureFixture[str]) -> N
     title, headings, *rows = capsys.readouterr().out.split("\n\n")[0].splitlines()
     assert title.strip() == "mean veh of homes by COUNT"
     assert headings.split()[:2] == ["COUNT", "mean"]
+    assert headings.split()[-3:] == ["of", "about", "(homes)"]
     assert [row.split()[0] for row in rows] == ["1", "2", "3"]
     for row, value, total in zip(rows, answers.values, answers.totals, strict=True):
         written = row.split()
@@ -143,7 +144,7 @@ def test_figures_for_people(model: str, capsys: pytest.CaptureFixture[str]) -> N
         # As many digits as the standard error leaves.
         assert 1 <= digits <= 4
         assert written[1] == f"{value:.{digits}f}"
-        assert written[-2:] == [f"{total:,.0f}", "homes"]
+        assert written[-1] == f"{total:,.0f}"
     assert run(["query", model, "mean veh"]) == 0
     first = capsys.readouterr().out.splitlines()
     assert first[0] == "Mean veh of homes"

@@ -297,7 +297,7 @@ def test_a_lost_debit_is_never_passed_off_as_a_release(
 
     With two portions, the second one is left, and with it some of the budget.
     """
-    monkeypatch.setattr("kinfolk.methods.priority.WITHIN", 1)
+    monkeypatch.setattr("kinfolk.methods.allocate.priority", lambda *_: Fraction(1))
     if portions == 2:
         monkeypatch.setattr("kinfolk.methods.allocate.PORTION", 12)
     ledger, output = tmp_path / "out.ledger.jsonl", tmp_path / "out"
@@ -325,7 +325,7 @@ def test_a_lost_debit_is_never_passed_off_as_a_release(
 
 
 def test_python_says_it_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kinfolk.methods.priority.WITHIN", 1)
+    monkeypatch.setattr("kinfolk.methods.allocate.priority", lambda *_: Fraction(1))
     ledger = tmp_path / "ledger.jsonl"
     quick = {"components": 6, "parts": 1, "replicates": 0, "max_passes": 2}
     maker = Synthesizer(
@@ -446,3 +446,30 @@ def test_what_a_program_cannot_hold_is_refused_before_anything_is_spent(
     assert synth(inputs, tmp_path / "release", "--format", "dta") == 2
     assert "cannot be the name of a column in Stata" in capsys.readouterr().err
     assert set(tmp_path.iterdir()) == before
+
+
+def test_a_run_that_is_stopped_before_there_is_a_model_says_how_to_go_on(
+    inputs: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """All is bought by then, and nothing fitted: whoever presses Ctrl-C has made no mistake."""
+    output, ledger = tmp_path / "release", tmp_path / "release.ledger.jsonl"
+    settings = ["--components", "5", "--parts", "1", "--replicates", "2", "--max-passes", "2"]
+    command = ["synth", *inputs, *PROMISE, *settings, "-o", str(output)]
+
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("kinfolk.methods.marginals.choose_passes", stop)
+        assert run(command) == 130
+    told = capsys.readouterr().err
+    assert f"stands in {ledger}: the same command with --resume goes on." in told
+    assert told.endswith("kinfolk: stopped.\n")
+    assert not output.exists()
+    spent = read_account(ledger).spent
+    assert spent
+    assert run([*command, "--resume"]) == 0
+    assert read_account(ledger).spent == spent

@@ -198,11 +198,10 @@ SHOWN: dict[str, set[str]] = {
     "data/membership.py": {
         *("homes.name", "people.name", "source.name", "name", "key", "link"),
         *("earlier", "first[0]", "first[1]", "held[0]", "held[1]"),
-        *("limits.min", "links.name(row)", "number", "who", "place", "roles.column"),
-        *("schema.group.id if schema.group else ''", "ruled"),
+        *("limits.min", "links.name(row)", "number", "who", "ruled"),
     },
     "data/tables.py": {
-        *("self.name", "self.named_by", "kind", "', '.join(SUFFIXES)"),
+        *("self.name", "self.named_by", "column", "kind", "', '.join(SUFFIXES)"),
     },
     "data/excel_files.py": {"path.name"},
     "data/violations.py": {
@@ -211,7 +210,7 @@ SHOWN: dict[str, set[str]] = {
         *("shown(rule.text, most=120)", "shown(formula.text, most=120)"),
         "self._place(int(groups[0]))",
     },
-    "evaluate/integrity.py": {
+    "evaluate/sides.py": {
         *("directory", "name", "kind", "there[0].name", "there[1].name"),
         *("schema.individual.group_id", "', '.join(FORMATS[1:])"),
     },

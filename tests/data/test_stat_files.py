@@ -20,6 +20,7 @@ from kinfolk.data.stat_files import Labels, check_writable
 from kinfolk.data.tables import TableFile, UnreadableError, read_source
 from kinfolk.errors import KinfolkError
 from kinfolk.models.histogram import Histogram
+from kinfolk.models.records import Records
 from kinfolk.release.release import Written, write_sample
 from kinfolk.schema import Categorical, GroupTable, IndividualTable, Numeric, Schema, WorkloadSpec
 
@@ -30,7 +31,7 @@ FORMATS = pytest.mark.parametrize("form", ["dta", "sav"])
 
 def drawn(folder: Path, form: str) -> Written:
     rng = np.random.default_rng(2)
-    return write_sample(labelled_model(), 60, folder, rng=rng, format=form)
+    return write_sample(Records(model=labelled_model()), 60, folder, rng=rng, format=form)
 
 
 @FORMATS
@@ -74,7 +75,7 @@ def test_spss_is_told_what_categories_are(tmp_path: Path) -> None:
 def test_a_type_follows_from_the_schema_and_not_from_the_values(tmp_path: Path) -> None:
     """A column without a blank in it is stored as one with blanks, if it may have some."""
     rng = np.random.default_rng(2)
-    few = write_sample(labelled_model(), 1, tmp_path, rng=rng, format="dta")
+    few = write_sample(Records(model=labelled_model()), 1, tmp_path, rng=rng, format="dta")
     _, about = pyreadstat.read_dta(few.paths["homes"])
     assert about.readstat_variable_types["tenure"] == "double"
     assert about.readstat_variable_types["people"] == "int32"
@@ -215,7 +216,9 @@ def test_a_long_label_is_cut(tmp_path: Path) -> None:
     schema = named("a", Categorical(values=[1, 2], labels=["x" * 200, "y"], title="\u00e9" * 100))
     model = Histogram.uniform(schema)
     for form, column, value in (("dta", 40, 200), ("sav", 100, 120)):
-        paths = write_sample(model, 5, tmp_path, rng=np.random.default_rng(1), format=form).paths
+        paths = write_sample(
+            Records(model=model), 5, tmp_path, rng=np.random.default_rng(1), format=form
+        ).paths
         _, about = READ[form](paths["people"])
         assert about.column_names_to_labels["a"] == "\u00e9" * column
         assert about.variable_value_labels["a"][1] == "x" * value

@@ -19,6 +19,7 @@ from kinfolk.data.encode import encode
 from kinfolk.data.encoded import Encoded
 from kinfolk.errors import DataError, redacted
 from kinfolk.privacy.sensitivity import workload_sensitivities
+from kinfolk.queries.counting import count
 from kinfolk.queries.streaming import count_files
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
@@ -166,6 +167,32 @@ def test_what_a_cut_group_loses_is_not_counted_any_more() -> None:
     found = encode(cut, tables(home, GOOD))
     assert found.group.tolist() == [[1, 1, 0, 1], [0, 1, 1, 1]]
     assert len(refused(cut, tables(home, GOOD, kids=[1, 0]))) == 1
+
+
+def test_a_sum_that_is_rounded_up_stays_in_its_last_bin() -> None:
+    """Eight times 0.7 is 5.6000000000000005 if it is added up: it had the code after the last."""
+    schema = Schema.from_text("""
+group:
+  table: homes
+  id: home
+  attributes: {total: {bins: [0, 2, 5.6], decimals: 1, derived: sum(x)}}
+individual:
+  table: people
+  group_id: home
+  attributes: {x: {bins: [0, 0.3, 0.7], decimals: 1}, sex: {values: [m, f]}}
+max_size: 8
+oversize: first
+workload: {k: 2}
+""")
+    people = {"home": [1] * 9, "x": [0.7] * 9, "sex": ["m"] * 9}
+    found = encode(schema, {"homes": pa.table({"home": [1], "total": [5.6]}),
+                            "people": pa.table(people)})  # fmt: skip
+    assert found.group.tolist() == [[1]]
+    workload = Workload.of(schema)
+    counts = count(found, workload)
+    bounds = workload_sensitivities(workload, ADD_REMOVE)
+    for (_, place), bound in zip(workload.slices(), bounds, strict=True):
+        assert 0 < (counts[place] ** 2).sum() <= bound.l2_squared
 
 
 def test_rows_of_flat_data() -> None:

@@ -17,7 +17,7 @@ from kinfolk.evaluate import Comparison, compare, evaluate, sides
 from kinfolk.evaluate.amounts import QUANTILES, Figures
 from kinfolk.evaluate.bonds import pair_rows
 from kinfolk.evaluate.groups import ties_of
-from kinfolk.evaluate.integrity import read_real
+from kinfolk.evaluate.sides import read_real
 from kinfolk.evaluate.verdict import Finding, verdicts
 from kinfolk.schema import Schema
 

@@ -15,9 +15,9 @@ from kinfolk.data.encode import encode
 from kinfolk.data.frames import write_table
 from kinfolk.data.membership import link_tables
 from kinfolk.errors import DataError, KinfolkError
-from kinfolk.evaluate import compare, integrity
+from kinfolk.evaluate import compare, sides
 from kinfolk.evaluate.groups import identities
-from kinfolk.evaluate.integrity import find_tables, read_real, read_synthetic
+from kinfolk.evaluate.sides import find_tables, read_real, read_synthetic
 
 
 def test_every_kind_of_broken_group_is_counted() -> None:
@@ -55,7 +55,7 @@ def test_files_are_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     broken = add(
         clean, homes=[(900, 0), (901, 0), (901, 1), (902, 0)], people=[(999, 0), (902, 0), (902, 0)]
     )
-    monkeypatch.setattr(integrity, "MEMORY", 2_000)
+    monkeypatch.setattr(sides, "MEMORY", 2_000)
     paths = {}
     for kind, tables in (("clean", clean), ("broken", broken)):
         for name, table in tables.items():
@@ -84,7 +84,7 @@ def test_tables_are_linked_once(monkeypatch: pytest.MonkeyPatch) -> None:
         calls.append(given)
         return link_tables(*given, **more)
 
-    monkeypatch.setattr(integrity, "link_tables", link)
+    monkeypatch.setattr(sides, "link_tables", link)
     monkeypatch.setattr(sys.modules["kinfolk.data.encode"], "link_tables", link)
     broken = add(families(), homes=[(900, 0)], people=[(999, 0)])
     order = np.random.default_rng(1).permutation(broken["people"].num_rows)

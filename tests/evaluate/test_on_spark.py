@@ -15,7 +15,7 @@ from kinfolk import evaluate, load_detroit
 from kinfolk.cli.main import run
 from kinfolk.data import spark_session
 from kinfolk.errors import DataError, KinfolkError
-from kinfolk.evaluate import integrity, sides
+from kinfolk.evaluate import sides
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
 from sparks import frames, needs_spark
@@ -44,7 +44,7 @@ def test_figures_are_those_of_one_machine(
 ) -> None:
     monkeypatch.setattr(spark_session, "PIECE", 5_000)
     # As of large tables: groups are brought together on disk, and not all of them are held.
-    monkeypatch.setattr(integrity, "MEMORY", 2_000_000)
+    monkeypatch.setattr(sides, "MEMORY", 2_000_000)
     monkeypatch.setattr(sides, "HELD", 1_000_000)
     schema, tables, made = detroit()
     schema.to_yaml(tmp_path / "schema.yaml")

@@ -11,7 +11,7 @@ from evaluate.families import FAMILIES, families
 from homes import written
 from kinfolk.data.encode import encode
 from kinfolk.data.encoded import Encoded
-from kinfolk.evaluate import evaluate, integrity, sides
+from kinfolk.evaluate import evaluate, sides
 from kinfolk.evaluate.sides import Held
 
 
@@ -49,7 +49,7 @@ def test_answers_are_of_all_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     tables = families()
     paths = written(tmp_path, tables)
     whole = evaluate(FAMILIES, real=tables, synthetic=tables).metrics
-    monkeypatch.setattr(integrity, "MEMORY", 2_000)
+    monkeypatch.setattr(sides, "MEMORY", 2_000)
     monkeypatch.setattr(sides, "HELD", 1_000)
     found = evaluate(FAMILIES, real=paths, synthetic=tmp_path)
     metrics = found.metrics

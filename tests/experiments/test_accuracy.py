@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kinfolk.datasets import load_schema
-from kinfolk.experiments import accuracy
-from kinfolk.experiments.accuracy import AccuracyRun, Data, measure_accuracy, plain, runs
 from kinfolk.experiments.reproducing import fit_seeded
 from kinfolk.experiments.simulate import simulate_tables
 from kinfolk.methods.marginals import Marginals
+
+sys.path.append(str(Path(__file__).parents[2]))
+
+from bench import accuracy_runs
+from bench.accuracy_runs import AccuracyRun, Data, measure_accuracy, plain, runs
 
 
 def tiny() -> Data:
@@ -23,8 +27,8 @@ def tiny() -> Data:
 def test_a_run_is_kept_and_not_repeated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(accuracy, "EPSILONS", (0.5, 1.0))
-    monkeypatch.setattr(accuracy, "ROUNDS", (1, 2))
+    monkeypatch.setattr(accuracy_runs, "EPSILONS", (0.5, 1.0))
+    monkeypatch.setattr(accuracy_runs, "ROUNDS", (1, 2))
     told = {"seeds": 1, "components": 3, "only": "paper accounting"}
     measure_accuracy({"tiny": tiny}, tmp_path, **told)
     said = capsys.readouterr().out.splitlines()
@@ -67,11 +71,11 @@ def test_the_baseline_has_the_accounting_that_it_is_called_by(
             seen[guarantee.accounting.value, method.loop.measure] = method.loop.repeats
         return fit_seeded(method, counter, guarantee, **more)
 
-    monkeypatch.setattr(accuracy, "EPSILONS", (1.0,))
-    monkeypatch.setattr(accuracy, "ROUNDS", (2,))
-    monkeypatch.setattr(accuracy, "fit_seeded", kept)
+    monkeypatch.setattr(accuracy_runs, "EPSILONS", (1.0,))
+    monkeypatch.setattr(accuracy_runs, "ROUNDS", (2,))
+    monkeypatch.setattr(accuracy_runs, "fit_seeded", kept)
     quick = Marginals(components=3, parts=1, max_passes=1, replicates=0)
-    monkeypatch.setattr(accuracy, "Marginals", lambda **_: quick)
+    monkeypatch.setattr(accuracy_runs, "Marginals", lambda **_: quick)
     for only in ("person", "hpd-fixed"):
         measure_accuracy({"tiny": tiny}, tmp_path, seeds=1, components=3, only=only)
     assert seen == {("zcdp", "query"): True, ("zcdp", "marginal"): False, ("paper", "query"): True}

@@ -15,7 +15,7 @@ from kinfolk.cli.main import run
 from kinfolk.data.frames import write_table
 from kinfolk.errors import KinfolkError
 from kinfolk.experiments import reproducing as harness
-from kinfolk.experiments.grid import Errors, Result, Run, RunFile, experiment_named, grid_for
+from kinfolk.experiments.grid import Result, Run, RunFile, experiment_named, grid_for
 from kinfolk.experiments.reproducing import perform, reproduce, settings_of, simulated_dataset
 from kinfolk.experiments.results import BEST, Estimate, figures, summarise
 from kinfolk.experiments.simulate import simulate_tables
@@ -244,9 +244,12 @@ def test_quick_says_what_it_leaves_out(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def result(run: Run, error: float) -> Result:
-    errors = Errors(
-        max_error=error, mean_error=error / 5, sampled_max_error=error, sampled_mean_error=error / 5
-    )
+    errors = {
+        "max_error": error,
+        "mean_error": error / 5,
+        "sampled_max_error": error,
+        "sampled_mean_error": error / 5,
+    }
     return Result(run=run, errors=errors, seconds=1.0)
 
 
@@ -293,7 +296,7 @@ def test_more_budget_means_smaller_errors(tmp_path: Path) -> None:
     )
     dataset = simulated_dataset(experiment, grid.schema, groups=2000)
     noisy, clear = (
-        perform(grid, dataset, one, scratch=tmp_path).errors.max_error for one in grid.runs()
+        perform(grid, dataset, one, scratch=tmp_path).errors["max_error"] for one in grid.runs()
     )
     assert clear < noisy / 2
 

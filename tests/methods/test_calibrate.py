@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kinfolk.methods.calibrate import calibrated, falling
+from kinfolk.methods.calibrate import calibrated
 from kinfolk.methods.mixture_fit import Measured
+from kinfolk.methods.smooth import falling
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
 from kinfolk.models.mixture.prepared import Grains

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kinfolk._typing import Floats
 from kinfolk.datasets import load_schema
-from kinfolk.methods.mixture_fit import Measured
+from kinfolk.methods.mixture_fit import Measured, Trial
 from kinfolk.methods.prior import PriorPlan, Tilt, choose_plan, numbers_of_copies
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
@@ -74,8 +75,11 @@ def test_copies_are_as_many_as_wanted() -> None:
     assert np.abs(copies - 1000 * weights).max() < 1.01
 
 
-def plan(halves: list[tuple[Measured, Measured]], logits: np.ndarray, without: float) -> PriorPlan:
+def plan(halves: list[tuple[Measured, Measured]], logits: np.ndarray, said: Floats) -> PriorPlan:
+    """said: (queries,) what is answered without a prior."""
     rng = np.random.default_rng(2)
+    misfit = sum(other.misfit(said) for _, other in halves)
+    without = Trial(passes=1, answers=[said], misfit=misfit)
     return choose_plan(
         LAYOUT, halves, logits, without=without, most=10, rng=rng, on_progress=lambda done: None
     )
@@ -86,7 +90,30 @@ def test_a_prior_is_used_where_it_helps_and_left_where_it_does_not() -> None:
     logits = prior_logits()
     truth = tilted_truth(logits, rng)
     halves = [measured(truth, 0.02, rng).split_noise(rng)]
-    # What the truth itself would miss the other half by: nothing does better but by chance.
-    least = sum(float((other.precision * (truth - other.rates) ** 2).sum()) for _, other in halves)
-    assert plan(halves, logits, without=1.5 * least).use != "none"
-    assert plan(halves, 40 * prior_logits(seed=9), without=1.05 * least).use == "none"
+    poor = truth + 0.02 * rng.standard_normal(len(truth))
+    assert plan(halves, logits, poor).use != "none"
+    assert plan(halves, 40 * prior_logits(seed=9), poor).use == "none"
+    # Nothing does better than the truth but by chance.
+    assert plan(halves, logits, truth).use == "none"
+
+
+def test_a_prior_is_held_against_none_without_the_noise_of_both() -> None:
+    """Measurements of nothing but noise, ten for one that tells, hide no difference."""
+    rng = np.random.default_rng(5)
+    logits = prior_logits()
+    truth = tilted_truth(logits, rng)
+    told = measured(truth, 0.02, rng).split_noise(rng)
+    deaf = [measured(truth, 20.0, rng).split_noise(rng) for _ in range(10)]
+    poor = truth + 0.01 * rng.standard_normal(len(truth))
+    others = [other for _, other in (told, *deaf)]
+    good, bad = (
+        Trial(
+            passes=1,
+            answers=[said] * len(others),
+            misfit=sum(other.misfit(said) for other in others),
+        )
+        for said in (truth, poor)
+    )
+    # By a misfit alone, whose deviation is that of all the noise, nobody could tell.
+    assert bad.misfit - good.misfit < np.sqrt(2 * bad.misfit)
+    assert good.gain(bad, others) > 2

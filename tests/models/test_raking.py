@@ -114,6 +114,31 @@ def test_a_group_is_at_most_so_much_likelier(measures: Measures) -> None:
     assert 0.5 / rake.LARGEST < chances.mean() < 2 / rake.LARGEST
 
 
+def test_means_are_those_of_groups_as_they_are_drawn(
+    measures: Measures, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What may not become as likely as it should be is not counted as if it did."""
+    monkeypatch.setattr(rake, "LARGEST", 1.2)
+    targets = measures.targets.copy()
+    targets[FEATURES.starts[1]] *= 1.6
+    more = Measures(features=FEATURES, targets=targets, noise=measures.noise)
+    raked = fit_raking(Records(model=MODEL), more, rng=np.random.default_rng(5))
+    records = Records(model=MODEL, raking=raked.raking)
+    drawn = FEATURES.matrix(records.draw_all(40_000, rng=np.random.default_rng(6)))
+    # Five standard deviations of a mean of 40,000, and of one of the pool's 30,000.
+    chance = 5 * drawn.std(axis=0) * np.sqrt(1 / 40_000 + 1 / 30_000) + 1e-3
+    assert (np.abs(drawn.mean(axis=0) - raked.means) < chance).all()
+
+
+def test_numbers_without_a_total_are_held_more_firmly(measures: Measures) -> None:
+    loose = rake._of_totals(FEATURES)
+    for at, marginal in enumerate(FEATURES.marginals):
+        own = loose[FEATURES.starts[at] : FEATURES.starts[at + 1]]
+        number = marginal.alone and not marginal.total
+        assert own.all() if number else not own.any()
+    assert len(loose) == len(measures.noise)
+
+
 def test_raking_is_kept_as_one_array_and_checked(measures: Measures) -> None:
     raked = fit_raking(Records(model=MODEL), measures, rng=np.random.default_rng(5))
     array = raked.raking.to_array()

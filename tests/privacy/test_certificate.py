@@ -220,6 +220,17 @@ def test_other_files_are_refused(
     assert "internal error" not in capsys.readouterr().err
 
 
+def test_what_stands_beside_a_certificate_is_not_taken_for_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = tmp_path / "model.kinfolk"
+    model.write_bytes(b"PK\x03\x04\xe9")
+    assert run(["certificate", str(tmp_path)]) == 2
+    assert "is a folder. Name the privacy.json in it." in capsys.readouterr().err
+    assert run(["certificate", str(model)]) == 2
+    assert "is no text. Name the privacy.json" in capsys.readouterr().err
+
+
 def test_a_certificate_of_the_first_kind_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -93,3 +93,12 @@ def test_a_released_value_keeps_the_noise_it_was_bought_with(gate: Curator) -> N
         assert again.sigma == first.sigma
         with pytest.raises(KinfolkError, match="has bought something else"):
             gate.measure([1, 2], rho=gate.remaining, step="m")
+
+
+def test_a_released_value_is_of_what_is_asked_for(gate: Curator) -> None:
+    """Two queries cost the same and have one number each: the name of a step is not enough."""
+    with gate:
+        gate.measure_query(0, rho=gate.remaining / 9, step="q")
+        gate.measure_query(0, rho=gate.remaining / 9, step="q")
+        with pytest.raises(KinfolkError, match="has bought something else"):
+            gate.measure_query(1, rho=gate.remaining / 9, step="q")

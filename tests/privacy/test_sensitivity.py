@@ -15,13 +15,15 @@ from kinfolk.data.encoded import Encoded
 from kinfolk.privacy.sensitivity import (
     Sensitivity,
     marginal_sensitivity,
+    moves_whole_groups,
+    paired_marginals,
     paired_sensitivities,
     size_weights,
     total_sensitivity,
     workload_sensitivities,
     workload_weights,
 )
-from kinfolk.privacy.unit import Neighbours
+from kinfolk.privacy.unit import Neighbours, Unit
 from kinfolk.queries.added_marginals import with_numbers, with_totals
 from kinfolk.queries.counting import count
 from kinfolk.queries.workload import Workload
@@ -475,3 +477,28 @@ def test_weights_of_sizes_that_cannot_occur_are_zero() -> None:
     assert schema.roles is not None
     marginal = Workload.of(schema, sets=[["a"]]).marginals[0]
     assert size_weights(schema, marginal, REPLACE.unit)[0] == 0
+
+
+@pytest.mark.parametrize("neighbours", list(Neighbours))
+@settings(deadline=None, max_examples=60)
+@given(schema=schemas())
+def test_what_marginals_share_is_what_each_has(schema: Schema, neighbours: Neighbours) -> None:
+    workload = Workload.of(schema)
+    for weights in (None, workload_weights(workload, neighbours.unit)):
+        rows = weights if weights is not None else [None] * len(workload.marginals)
+        assert workload_sensitivities(workload, neighbours, weights=weights) == [
+            marginal_sensitivity(schema, marginal, neighbours, weights=row)
+            for marginal, row in zip(workload.marginals, rows, strict=True)
+        ]
+
+
+@pytest.mark.parametrize("unit", list(Unit))
+@settings(deadline=None, max_examples=60)
+@given(schema=schemas())
+def test_weights_that_marginals_share_are_what_each_has(schema: Schema, unit: Unit) -> None:
+    workload = Workload.of(schema)
+    paired = {at for pair in paired_marginals(workload) for at in pair}
+    for at, row in enumerate(workload_weights(workload, unit)):
+        marginal = workload.marginals[at]
+        joint = at in paired and moves_whole_groups(schema, marginal, unit)
+        assert row.tolist() == size_weights(schema, marginal, unit, paired=joint).tolist()

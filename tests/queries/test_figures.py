@@ -170,6 +170,7 @@ def test_words(text: str) -> None:
 WRONG = {
     "mean": "say of which number after 'mean'. Known here: veh, rent",
     "mean wage": "say of which number after 'mean'",
+    "mean rents by sex": "say of which number after 'mean'. Did you mean 'rent'? Known here: veh",
     "mean tenure": "tenure has no numbers. Ask for shares, such as `share of members with tenure = "
     "own`. Numbers of members: veh, rent",
     "mean age of families": "age is a number of members, not of families: ask for that of members. "

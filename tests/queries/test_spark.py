@@ -234,8 +234,8 @@ def test_a_task_counts_what_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(on_spark, "CHUNK", 50)
     tables = homes()
     wide = []
-    for kind, (name, columns) in enumerate(on_spark.wanted_columns(HOMES).items()):
-        table = tables[name].select(columns)
+    for kind, (name, columns) in enumerate(HOMES.columns.items()):
+        table = tables[name].select(list(columns))
         wide.append(
             pa.table(
                 {

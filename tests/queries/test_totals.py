@@ -7,8 +7,7 @@ import pyarrow as pa
 import pytest
 
 from kinfolk.data.encode import encode
-from kinfolk.data.encoded import Encoded
-from kinfolk.data.total_units import capped_units, joint_bands, total_units
+from kinfolk.data.encoded import Encoded, capped_units, joint_bands, total_units
 from kinfolk.privacy.sensitivity import (
     WEIGHT_SCALE,
     workload_sensitivities,
@@ -80,9 +79,16 @@ def test_totals_are_the_weight_the_largest_amount_and_those_of_members() -> None
         (Level.INDIVIDUAL, (1,), 400.0),
         (Level.INDIVIDUAL, (3,), 10.0),
     ]
-    # Gifts have other decimals, so that they are of another kind than the income.
+    # Gifts are of another kind than the income, as they are far smaller.
     assert totals.joint is not None
     assert (totals.joint[0], totals.joint[1].positions) == (1, (1,))
+
+
+def test_amounts_are_of_one_kind_however_many_decimals_they_have() -> None:
+    text = SCHEMA.to_yaml().replace("[0, 10, 5000]", "[0, 10, 20, 5000]")
+    joint = Totals(schema=Schema.from_text(text)).joint
+    assert joint is not None
+    assert joint[1].positions == (1, 3)
 
 
 def test_totals_of_numbers_and_of_cells_agree() -> None:
@@ -160,6 +166,36 @@ def test_a_cap_that_is_not_kept_is_caught(monkeypatch: pytest.MonkeyPatch) -> No
     assert within()
     monkeypatch.setattr(counting, "capped_units", total_units)
     assert not within()
+
+
+def test_a_household_of_endless_means_moves_nobody_else() -> None:
+    """Sums that are too large for whole numbers were rounded, and with them those of others."""
+    schema = Schema.from_text("""
+group: {table: homes, id: home, attributes: {rent: {bins: [0, 0.5, 1, 10], special: [0]}}}
+individual:
+  table: people
+  group_id: home
+  attributes: {wage: {bins: [0, 1, 20, 30, 7.0e+15], special: [0]}}
+max_size: 3
+workload: {k: 1}
+""")
+    workload = with_totals(with_numbers(Workload.of(schema)))
+    assert [one.total for one in workload.marginals if one.total] == ["sum", "sum", "bands"]
+    weights = workload_weights(workload, ADD_REMOVE.unit)
+    bounds = workload_sensitivities(workload, ADD_REMOVE, weights=weights)
+
+    def counted(wages: list[float]) -> np.ndarray:
+        homes = list(range(len(wages)))
+        tables = {
+            "homes": pa.table({"home": homes, "rent": [0.1] * len(wages)}),
+            "people": pa.table({"home": homes, "wage": wages}),
+        }
+        return count(encode(schema, tables, finely=True), workload, weights=weights)
+
+    poor = [0.2, 0.7, 0.2, 0.7, 0.2]
+    change = counted([7e15, *poor]) - counted(poor)
+    for (_, place), bound in zip(workload.slices(), bounds, strict=True):
+        assert (change[place] ** 2).sum() <= bound.l2_squared
 
 
 def test_totals_are_written_down_and_read_back() -> None:

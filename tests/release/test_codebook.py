@@ -237,6 +237,16 @@ def test_the_page_says_the_same() -> None:
         assert said in text
 
 
+def test_a_value_that_is_its_own_label_is_said_once() -> None:
+    schema = Schema.from_text(
+        "{individual: {table: p, attributes: {region: {values: [north, south]}}}, max_size: 1}"
+    )
+    files, rows = {"p": "p.csv"}, {"p": 25}
+    found = Codebook.of(schema, CERTIFICATE, files=files, rows=rows)
+    text = " ".join(Page(found.html()).text.split())
+    assert "Values north south" in text
+
+
 def test_whatever_names_hold_is_escaped() -> None:
     odd = Categorical(values=[1, 2], labels=[CLOSING, QUOTES], title=SCRIPT)
     group = GroupTable(table=TABLE, id="id\x00", attributes={QUOTES: odd})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,11 @@ from kinfolk.cli.main import run
 from kinfolk.data.encode import encode
 from kinfolk.datasets import load_schema
 from kinfolk.errors import DataError, KinfolkError
-from kinfolk.evaluate.metrics import shares
 from kinfolk.experiments.simulate import simulate
 from kinfolk.privacy.certificate import certificate_text, check_certificate
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.workload import Workload
-from kinfolk.release.public import read_public, rehearse
+from kinfolk.release.public import read_public
 from kinfolk.release.release import Release
 from kinfolk.release.synthesizer import Synthesizer
 from kinfolk.release.verify import verify
@@ -70,7 +70,7 @@ def maker(epsilon: float = 0.1, schema: Schema = ACS, **told: Any) -> Synthesize
 def mean_error(release: Release, tables: Tables) -> float:
     exact = Counter(Workload.of(ACS))
     exact.add(encode(ACS, tables))
-    return float(np.abs(release.model.answer(exact.workload) - shares(exact)).mean())
+    return float(np.abs(release.model.answer(exact.workload) - exact.shares).mean())
 
 
 def test_another_sample_of_the_same_people_lowers_the_error(ours: Tables, theirs: Tables) -> None:
@@ -79,8 +79,9 @@ def test_another_sample_of_the_same_people_lowers_the_error(ours: Tables, theirs
     assert informed.certificate["release"]["prior"]["use"] != "none"
     assert "prior" not in without.certificate["release"]
     assert mean_error(informed, ours) < 0.6 * mean_error(without, ours)
-    # The same is bought, for the same price.
-    assert informed.certificate["spends"] == without.certificate["spends"]
+    # Other marginals may be bought, for the same price.
+    spent = [float(Fraction(one.certificate["spent"])) for one in (informed, without)]
+    assert spent[0] == pytest.approx(spent[1])
 
 
 def test_misleading_tables_do_little_harm(ours: Tables, theirs: Tables) -> None:
@@ -102,6 +103,11 @@ def test_the_certificate_says_who_is_not_protected(
     assert public["groups"] == 6000
     assert check_certificate(stated) == []
     assert verify(stated, ACS) == []
+    # What is bought may depend on whether there are public tables, and then they cannot be hidden;
+    # the ledger knows of them in any case.
+    hidden = {**stated, "run": dict(stated["run"]), "release": dict(stated["release"])}
+    del hidden["run"]["public"], hidden["release"]["prior"]
+    assert any("the method's settings and budget make it" in one for one in verify(hidden, ACS))
     lines = certificate_text(stated)
     assert "Unprotected  everybody in the public tables" in lines
     assert public["tables"]["persons"][:12] in lines
@@ -208,37 +214,6 @@ def test_a_folder_must_hold_the_tables(ours: Tables, tmp_path: Path) -> None:
         maker().fit(ours, public=tmp_path / "nowhere")
     with pytest.raises(KinfolkError, match=r"no households\.csv or households\.parquet"):
         maker().fit(ours, public=tmp_path)
-
-
-def test_a_run_is_rehearsed_on_public_tables(ours: Tables, theirs: Tables) -> None:
-    """With more epsilon there is less error, and about as much as in the real run."""
-    asked = maker(epsilon=0.3)
-    found = rehearse(ACS, asked.method, asked.guarantee, theirs, groups=6000, factors=(1.0, 8.0))
-    assert [one.epsilon for one in found] == [0.3, 2.4]
-    assert found[1].mean_error < 0.7 * found[0].mean_error < 0.7 * found[0].max_error
-    real = mean_error(asked.fit(ours).release, ours)
-    assert 1 / 2 < found[0].mean_error / real < 2
-
-
-def test_a_rehearsal_needs_every_column(theirs: Tables) -> None:
-    less = {**theirs, "persons": theirs["persons"].drop_columns(["AGE"])}
-    with pytest.raises(KinfolkError, match="have no AGE"):
-        rehearse(ACS, maker().method, maker().guarantee, less, groups=100)
-
-
-def test_the_plan_shows_a_rehearsal(
-    theirs: Tables, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    ACS.to_yaml(tmp_path / "schema.yaml")
-    folder = tmp_path / "public"
-    folder.mkdir()
-    written(folder, theirs, "csv")
-    told = ["--components=10", "--parts=1", "--max-passes=2", "--public", str(folder)]
-    promise = ["--unit", "household", "--epsilon", "0.5", "--delta", "1e-6", "--groups", "500"]
-    assert run(["plan", str(tmp_path / "schema.yaml"), *promise, *told]) == 0
-    printed = capsys.readouterr().out
-    assert "a run on 500 groups drawn from the public tables" in printed
-    assert all(f"{epsilon} " in printed for epsilon in ("0.25", "0.5", "1"))
 
 
 def test_on_the_command_line(

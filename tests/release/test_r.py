@@ -11,6 +11,7 @@ import pytest
 
 from data.labelled import labelled_model
 from kinfolk.data.tables import TableFile, read_source
+from kinfolk.models.records import Records
 from kinfolk.release.release import write_sample
 
 pytestmark = [
@@ -57,7 +58,9 @@ def in_r(script: str, path: Path) -> list[str]:
 @pytest.mark.parametrize("form", ["dta", "sav"])
 def test_what_we_write(form: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
-    path = write_sample(labelled_model(), 60, tmp_path, rng=rng, format=form).paths["homes"]
+    path = write_sample(Records(model=labelled_model()), 60, tmp_path, rng=rng, format=form).paths[
+        "homes"
+    ]
     columns = read_source(path, ["tenure", "people"], name="homes").columns
     first = f"60 {columns['tenure'].null_count} {int(sum(columns['people'].to_pylist()))}"
     assert in_r(HAVEN, path) == [

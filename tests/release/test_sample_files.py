@@ -14,6 +14,7 @@ from kinfolk.data.encode import encode
 from kinfolk.data.tables import read_source
 from kinfolk.errors import KinfolkError
 from kinfolk.models.histogram import Histogram
+from kinfolk.models.records import Records
 from kinfolk.release import release as releases
 from kinfolk.release.release import write_sample
 from models.listed import tiny_schema
@@ -33,7 +34,7 @@ def test_what_is_written_is_what_was_drawn(
     model = model_of(kind, schema, 1)
     seen: list[int] = []
     written = write_sample(
-        model,
+        Records(model=model),
         200,
         tmp_path,
         rng=np.random.default_rng(2),
@@ -66,7 +67,12 @@ def test_an_interrupted_run_leaves_what_was_there(
 
     with pytest.raises(KeyboardInterrupt):
         write_sample(
-            model, 50, tmp_path, rng=np.random.default_rng(1), format=form, progress=interrupt
+            Records(model=model),
+            50,
+            tmp_path,
+            rng=np.random.default_rng(1),
+            format=form,
+            progress=interrupt,
         )
     assert [path.name for path in tmp_path.iterdir()] == [f"homes.{form}"]
     assert (tmp_path / f"homes.{form}").read_text() == "before"
@@ -84,7 +90,13 @@ def test_storage_types_are_kept_where_they_hold(
         "people": {"home": pa.string(), "i0": pa.int8()},
     }
     for form in ("parquet", "csv"):
-        write_sample(model, 300, tmp_path, rng=np.random.default_rng(1), format=form, types=types)
+        write_sample(
+            Records(model=model, types=types),
+            300,
+            tmp_path,
+            rng=np.random.default_rng(1),
+            format=form,
+        )
     homes = pq.read_schema(tmp_path / "homes.parquet")
     people = pq.read_schema(tmp_path / "people.parquet")
     assert homes.field("home").type == pa.int64()
@@ -92,7 +104,13 @@ def test_storage_types_are_kept_where_they_hold(
     assert homes.field("g0").type == pa.int16()
     assert people.field("home").type == pa.string()
     assert people.field("i0").type == pa.int8()
-    write_sample(model, 100, tmp_path, rng=np.random.default_rng(1), format="parquet", types=types)
+    write_sample(
+        Records(model=model, types=types),
+        100,
+        tmp_path,
+        rng=np.random.default_rng(1),
+        format="parquet",
+    )
     assert pq.read_schema(tmp_path / "homes.parquet").field("home").type == pa.int8()
 
 
@@ -101,10 +119,10 @@ def test_mistakes_are_said(tmp_path: Path) -> None:
     with pytest.raises(
         KinfolkError, match=r"format 'xlsx' is unknown. Use one of csv, parquet, dta, sav"
     ):
-        write_sample(model, 5, tmp_path, rng=np.random.default_rng(1), format="xlsx")
+        write_sample(Records(model=model), 5, tmp_path, rng=np.random.default_rng(1), format="xlsx")
     with pytest.raises(KinfolkError, match="groups: 0"):
-        write_sample(model, 0, tmp_path, rng=np.random.default_rng(1))
+        write_sample(Records(model=model), 0, tmp_path, rng=np.random.default_rng(1))
     (tmp_path / "file").write_text("")
     with pytest.raises(KinfolkError, match="cannot be written to"):
-        write_sample(model, 5, tmp_path / "file", rng=np.random.default_rng(1))
+        write_sample(Records(model=model), 5, tmp_path / "file", rng=np.random.default_rng(1))
     assert [path.name for path in tmp_path.iterdir()] == ["file"]

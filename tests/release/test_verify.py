@@ -17,7 +17,7 @@ from kinfolk import KinfolkError, Schema, Synthesizer, load
 from kinfolk.cli.main import run
 from kinfolk.privacy import Gaussian
 from kinfolk.privacy.accounting import round_up, to_text
-from kinfolk.privacy.certificate import check_certificate
+from kinfolk.privacy.certificate import check_certificate, check_ledger
 from kinfolk.release.file import read_archive, write_archive
 from kinfolk.release.verify import verify
 from release.small import FAMILIES, FLAT, families, flat_people, synthesizer
@@ -175,6 +175,12 @@ def smaller_weights(certificate: dict[str, Any]) -> None:
         row[:] = [number // 2 for number in row]
 
 
+def a_weight_less(certificate: dict[str, Any]) -> None:
+    """Of three people everybody counts for less; the sensitivity is that of lone people."""
+    for row in bought(certificate)["weights"]:
+        row[3] -= 5
+
+
 def not_weighted(certificate: dict[str, Any]) -> None:
     del bought(certificate)["weights"]
 
@@ -223,6 +229,7 @@ FORGERIES: dict[str, Callable[[dict[str, Any]], None]] = {
     "a method that is none": run_change(method="magic"),
     "warnings left out": change(warnings=["all is well"]),
     "a total that nobody bought": lambda c: c["totals"].update(people=700),
+    "weights that cost the same": a_weight_less,
 }
 """Everything that the review forged, and more. Free text (versions, names of steps) is not here."""
 
@@ -298,6 +305,67 @@ def test_how_often_the_rules_were_kept_stands_beside_the_tables(
     assert "rules" not in stated
 
 
+def scaled(certificate: dict[str, Any]) -> None:
+    """Three times the noise for three times the sensitivity: the price stays what it was."""
+    spend = certificate["spends"][-1]
+    spend["squared_sensitivity"] = str(9 * int(spend["squared_sensitivity"]))
+    spend["sigma"] = math.sqrt(9 * (spend["sigma"] ** 2 - 4) + 4)
+    rho(certificate, spend)
+    certificate["ledger"]["spent"] = certificate["spent"]
+
+
+def never_informed(certificate: dict[str, Any]) -> None:
+    del certificate["run"]["public"], certificate["release"]["prior"]
+
+
+OUTSIDE: dict[str, Callable[[dict[str, Any]], None]] = {
+    "noise that came from a seed": change(private=True),
+    "public tables": never_informed,
+    "other public tables": lambda c: c["run"]["public"]["tables"].update(people="0" * 64),
+    "another seed": run_change(modelling_seed=2),
+    "another number of groups": lambda c: c["totals"].update(groups=c["totals"]["groups"] + 1),
+    "a run that was cut short": change(complete=False),
+    "something lost in a crash": lambda c: c["spends"][-1].update(released=False),
+    "other weights": a_weight_less,
+    "sensitivity and noise": scaled,
+    "what was spent of the ledger": lambda c: c["ledger"].update(spent=c["ledger"]["rho"]),
+}
+"""What adds up and only the ledger can tell, or hardly anybody else."""
+
+
+@pytest.fixture(scope="module")
+def ledgered(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
+    """A certificate and its ledger: seeded, so that there is something to hide, and informed."""
+    ledger = tmp_path_factory.mktemp("ledgered") / "ledger.jsonl"
+    settings: dict[str, Any] = {"unit": "group", "epsilon": 50.0, "delta": 1e-6, **QUICK}
+    maker = Synthesizer(HOMES, seed=1, ledger=ledger, **settings)
+    return plain(maker.fit(homes(), public=homes(90)).certificate), ledger
+
+
+@pytest.mark.parametrize("what", OUTSIDE)
+def test_a_forgery_is_refused_where_the_ledger_is_given(
+    what: str, ledgered: tuple[dict[str, Any], Path]
+) -> None:
+    honest, ledger = ledgered
+    assert check_certificate(honest) == verify(honest, HOMES) == check_ledger(honest, ledger) == []
+    forged = copy.deepcopy(honest)
+    OUTSIDE[what](forged)
+    assert check_certificate(forged) == []
+    assert check_ledger(forged, ledger)
+
+
+def test_public_tables_are_not_hidden_by_halves(ledgered: tuple[dict[str, Any], Path]) -> None:
+    for forge in (
+        lambda c: c["run"].pop("public"),
+        lambda c: c["release"].pop("prior"),
+        lambda c: c["run"].update(public=None),
+        lambda c: c["run"]["public"].update(tables=3),
+    ):
+        forged = copy.deepcopy(ledgered[0])
+        forge(forged)
+        assert check_certificate(forged)
+
+
 def test_some_forgeries_add_up(honest: dict[str, Any]) -> None:
     """Without the schema they pass: that is what the schema is for."""
     for what in ("sigma times ten, prices to match", "what it protects", "marginals left out"):
@@ -337,6 +405,21 @@ def test_tables_beside_a_certificate_are_compared(
         file.write("9,m\n")
     assert run(["certificate", certificate]) == 2
     assert "people.csv is not the table that was released" in capsys.readouterr().err
+
+
+def test_a_model_beside_a_certificate_is_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = released().release
+    made.write(tmp_path, groups=20, seed=1)
+    certificate, model = str(tmp_path / "privacy.json"), tmp_path / "model.kinfolk"
+    made.save(model)
+    assert run(["certificate", certificate]) == 0
+    released().save(model)
+    assert run(["certificate", certificate]) == 2
+    model.write_bytes(b"nothing of the kind")
+    assert run(["certificate", certificate]) == 2
+    assert capsys.readouterr().err.count("model.kinfolk is not the model that was released") == 2
 
 
 def test_a_run_whose_certificate_would_not_hold_spends_nothing(

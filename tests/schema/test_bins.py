@@ -13,6 +13,7 @@ from generators import numerics
 from kinfolk.data.columns import encode_column
 from kinfolk.schema import Numeric, Schema
 from kinfolk.schema.bins import (
+    CELLS,
     MOST_CELLS,
     NARROW,
     FineAttributes,
@@ -59,6 +60,21 @@ def test_whole_numbers_in_narrow_bins_have_a_cell_each() -> None:
     own = [cells.label(code) for code in range(len(cells.bins) - 1)]
     assert {"35", "36", "41", "59"} <= set(own)
     assert "40" not in own[: len(cells.bins) - 1]
+
+
+def test_multiples_of_five_have_cells_of_their_own_in_bins_that_are_not_wide() -> None:
+    hours = Numeric(bins=[0, 35, 40, 45, 50, 100], integer=True, special=[70])
+    assert [tail_of(hours, code) for code in (0, 4)] == [-1, 1]
+    cells = fine(hours)
+    own = [cells.label(code) for code in range(len(cells.bins) - 1)]
+    assert own[:4] == ["0", "1 to 4", "5", "6 to 9"]
+    assert {"50", "51 to 54", "55", "60", "65", "95", "100"} <= set(own)
+    assert "70" not in own
+    # Not where cells are wider than that anyway, and not for numbers with decimals.
+    age = fine(Numeric(bins=[0, 18, 65, 120], integer=True))
+    assert len([edge for edge in age.bins if 65 <= edge < 120]) == CELLS
+    rate = fine(Numeric(bins=[0, 1, 5, 9], decimals=1))
+    assert len([edge for edge in rate.bins if 1 <= edge < 5]) < 2 * CELLS
 
 
 def test_cells_of_tails_grow_outwards() -> None:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Protocol
 
@@ -122,16 +122,13 @@ def _pair(neighbours: Neighbours, workload: Workload) -> Pair:
 
 
 def _count(workload: Workload, households: tuple[list[int], ...]) -> Counter:
-    counter = Counter(workload)
-    counter.add(
-        Encoded(
-            schema=workload.schema,
-            group=np.zeros((len(households), 0), np.uint8),
-            individual=np.array([[sex] for home in households for sex in home], np.uint8),
-            offsets=np.cumsum([0, *map(len, households)], dtype=np.int64),
-        )
+    data = Encoded(
+        schema=workload.schema,
+        group=np.zeros((len(households), 0), np.uint8),
+        individual=np.array([[sex] for home in households for sex in home], np.uint8),
+        offsets=np.cumsum([0, *map(len, households)], dtype=np.int64),
     )
-    return counter
+    return Counter.of(data, workload)
 
 
 class Subject(Protocol):
@@ -198,31 +195,21 @@ def _measure(pair: Pair, gate: Curator) -> float:
     return clue
 
 
-def selecting(promised: Guarantee) -> Toy:
-    """One selection among all cells, bought with all of the budget.
-
-    The estimates put the cells that differ far ahead and level with each other.
-    """
+def selecting(promised: Guarantee, buy: Callable[[Pair, Curator], float]) -> Toy:
+    """One selection, bought with all of the budget."""
     pair = pair_of(promised.neighbours)
-    return Toy(pair=pair, guarantee=promised, ceiling=Ceiling(selected=1.0), buy=_select)
+    return Toy(pair=pair, guarantee=promised, ceiling=Ceiling(selected=1.0), buy=buy)
 
 
 def _select(pair: Pair, gate: Curator) -> float:
+    """Among all cells: the estimates put those that differ far ahead and level with each other."""
     estimates = _level(pair, _middle(pair), np.flatnonzero(pair.difference))
     chosen = gate.select_query(estimates, rho=gate.remaining, step="select")
     return _selected(gate, chosen, *_scores(pair, estimates))
 
 
-def selecting_marginals(promised: Guarantee) -> Toy:
-    """One selection among the marginals, bought with all of the budget.
-
-    In each of them a cell, one that differs if there is one, is put far ahead of the others.
-    """
-    pair = pair_of(promised.neighbours)
-    return Toy(pair=pair, guarantee=promised, ceiling=Ceiling(selected=1.0), buy=_select_marginal)
-
-
 def _select_marginal(pair: Pair, gate: Curator) -> float:
+    """Among marginals: in each a cell, one that differs if there is one, is far ahead."""
     starts = pair.workload.offsets[:-1]
     cells = [
         start + int(np.abs(pair.difference[_cells(pair, at)]).argmax())
@@ -335,8 +322,10 @@ SUBJECTS: Mapping[str, SubjectKind] = {
         build=lambda promised: measuring(promised, sizes_of(promised.neighbours)),
         accountings=_TIGHT_FIRST,
     ),
-    "select": SubjectKind(build=selecting, accountings=(Accounting.ZCDP,)),
-    "select-marginal": SubjectKind(build=selecting_marginals, accountings=(Accounting.ZCDP,)),
+    "select": SubjectKind(build=partial(selecting, buy=_select), accountings=(Accounting.ZCDP,)),
+    "select-marginal": SubjectKind(
+        build=partial(selecting, buy=_select_marginal), accountings=(Accounting.ZCDP,)
+    ),
     "run": SubjectKind(build=adapting, accountings=(Accounting.ZCDP,)),
 }
 """By the name that `kinfolk audit --what` knows them by."""

@@ -43,7 +43,7 @@ relations:
   married_to: [[head, spouse], [spouse, head]]
 workload:
   levels: [group, individual, relation]
-  sets: [[COUNT, women], [women, sex], [owned, age], [sex, age]]
+  sets: [[COUNT, owned, women], [women, sex], [owned, age], [sex, age]]
 """
 
 HEAD, SPOUSE, CHILD, LODGER = range(4)

@@ -106,15 +106,10 @@ def town_plan(guarantee: Guarantee) -> tuple[PublicView, Sequence[Step]]:
     """What the method will buy in the town, if it finds as many households as there are."""
     schema = town_schema()
     workload = METHOD.asks(Workload.of(schema))
-    groups, people = _numbers(workload)
+    found = Counter.of(encode(schema, tables_of(townspeople())), workload)
+    groups, people = found.groups, found.people
     view = PublicView.of(workload, guarantee, size_weighted=METHOD.size_weighted, groups=groups)
     return view, METHOD.steps(view if view.sells_people else replace(view, people=people))
-
-
-def _numbers(workload: Workload) -> tuple[int, int]:
-    counter = Counter(workload)
-    counter.add(encode(workload.schema, tables_of(townspeople())))
-    return counter.groups, counter.people
 
 
 def _whole(guarantee: Guarantee, pair: Worst, view: PublicView, steps: Sequence[Step]) -> Whole:
@@ -122,11 +117,11 @@ def _whole(guarantee: Guarantee, pair: Worst, view: PublicView, steps: Sequence[
         tables_of([*townspeople(), *([] if home is None else [home])])
         for home in (pair.first, pair.second)
     )
-    answers = []
-    for tables in towns:
-        counter = Counter(view.workload, weights=view.weights)
-        counter.add(encode(town_schema(), tables))
-        answers.append(answers_of(counter))
+    counted = (
+        Counter.of(encode(town_schema(), tables), view.workload, weights=view.weights)
+        for tables in towns
+    )
+    answers = [answers_of(counter) for counter in counted]
     noises = [step.purchase.mechanism for step in steps]
     sigma = min(noise.sigma for noise in noises if isinstance(noise, Gaussian))
     return Whole(

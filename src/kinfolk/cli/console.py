@@ -291,40 +291,52 @@ def given(settings: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if value is not None}
 
 
+Show = Callable[..., None]
+"""Told in words what is being done, how many steps are done, and of how many, where that is known;
+`afresh`, if something else begins."""
+
+
 @contextmanager
-def stages() -> Iterator[Progress]:
-    """Shows stage after stage on stderr: a bar with the time left, or a line now and then."""
-    if not err.is_terminal:
-        yield _lines()
+def reporting(label: str) -> Iterator[Show]:
+    """Shows on stderr how far something is: a bar with the time left, or a line now and then."""
+    if err.is_terminal:
+        with progress(label, None) as bar:
+
+            def draw(words: str, done: int, total: int | None, *, afresh: bool = False) -> None:
+                if afresh:
+                    for task in bar.task_ids:
+                        bar.remove_task(task)
+                    bar.add_task("", total=total)
+                bar.update(bar.task_ids[0], description=words, completed=done, total=total)
+
+            yield draw
         return
-    with progress("Starting", None) as bar:
-        stage = ""
-
-        def show(doing: str, done: int, total: int) -> None:
-            nonlocal stage
-            if doing not in (stage, "stopping"):
-                for task in bar.task_ids:
-                    bar.remove_task(task)
-                # Of counting only the beginning and the end are known.
-                bar.add_task("", total=total if total > 1 else None)
-                stage = doing
-            description = _label(doing, done, total)
-            bar.update(bar.task_ids[0], description=description, completed=done)
-
-        yield show
-
-
-def _lines() -> Progress:
-    """For a log: says where the run is every half minute."""
     said = time.monotonic()
 
-    def show(doing: str, done: int, total: int) -> None:
+    def write(words: str, done: int, total: int | None, *, afresh: bool = False) -> None:
         nonlocal said
         if time.monotonic() - said >= EVERY:
             said = time.monotonic()
-            tell(_label(doing, done, total))
+            tell(words)
 
-    return show
+    yield write
+
+
+@contextmanager
+def stages() -> Iterator[Progress]:
+    """Shows stage after stage of a run."""
+    stage = ""
+    with reporting("Starting") as show:
+
+        def follow(doing: str, done: int, total: int) -> None:
+            nonlocal stage
+            afresh = doing not in (stage, "stopping")
+            stage = doing if afresh else stage
+            # Of counting only the beginning and the end are known.
+            known = total if total > 1 else None
+            show(_label(doing, done, total), done, known, afresh=afresh)
+
+        yield follow
 
 
 def _label(doing: str, done: int, total: int) -> str:

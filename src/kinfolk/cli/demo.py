@@ -25,7 +25,7 @@ Example:
 """
 
 SHIPPED, PAIRS = "workload: {k: 3,", "workload: {k: 2,"
-"""Pairs of attributes make 53,749 queries; triples make 3.5 million, which takes a while."""
+"""Pairs of attributes make 55,751 queries; triples make 3.7 million, which takes a while."""
 
 FEW = ("--components", "512")
 """Half of the default take half of the time; fewer take no less, as they are worked on 128

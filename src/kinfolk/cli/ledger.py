@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from kinfolk.cli.console import PATH, say, table, tell
+from kinfolk.cli.synth import MODEL
 from kinfolk.errors import KinfolkError
 
 LEDGER = """Keep one budget for all releases from one dataset.
@@ -45,9 +46,9 @@ sensitivities and scales, added up, and converted into epsilon and delta, indepe
 that spent them. Tables and a model that stand beside it are compared with its digests.
 
 With --schema, everything is worked out again from the schema: the words about whom it protects,
-the sensitivity of what each step bought, and the noise that the method makes of the budget. Without
+what each step bought, its sensitivity, and the noise that the method makes of the budget. Without
 it, the certificate is only known to agree with itself. With --ledger, the data holder sees whether
-the ledger still has all that the certificate was made from.
+the ledger still has all that the certificate was made from, and says the same of it.
 
 \b
 Exit status
@@ -211,18 +212,24 @@ def _caveats(certificate: Mapping[str, Any]) -> list[str]:
 
 
 def _other_files(certificate: Mapping[str, Any], folder: Path) -> list[str]:
-    """Which of the tables beside a certificate are not those that it names."""
-    tables = certificate["release"].get("tables")
-    if not isinstance(tables, dict):
+    """Which of the tables beside a certificate are not those that it names; and the model."""
+    release = certificate["release"]
+    tables, model = release.get("tables"), folder / MODEL
+    named = tables if isinstance(tables, dict) else {}
+    if not named and not model.is_file():
         return []
-    from kinfolk.release.file import file_digest
+    # Imported here because it brings the compiled loops along, which the rest does without.
+    from kinfolk.release.file import file_digest, stored_digest
 
-    names = [name for name in tables if isinstance(name, str) and _is_below(name)]
-    return [
+    names = [name for name in named if isinstance(name, str) and _is_below(name)]
+    wrong = [
         f"{name} is not the table that was released"
         for name in names
-        if (folder / name).is_file() and file_digest(folder / name) != tables[name]
+        if (folder / name).is_file() and file_digest(folder / name) != named[name]
     ]
+    if "model" in release and model.is_file() and stored_digest(model) != release["model"]:
+        wrong.append(f"{MODEL} is not the model that was released")
+    return wrong
 
 
 def _is_below(name: str) -> bool:

@@ -22,7 +22,7 @@ from kinfolk.cli.prepare import init, prepare, simulate_command
 from kinfolk.cli.query import queries, query
 from kinfolk.cli.reproduce import reproduce_command
 from kinfolk.cli.synth import fit_command, sample_command, synth
-from kinfolk.cli.validate import validate
+from kinfolk.cli.validate import validate_command
 from kinfolk.errors import KinfolkError, private, redacting
 
 HELP = """Differentially private synthetic data that keeps groups together.
@@ -51,7 +51,7 @@ def cli() -> None:
 COMMANDS = (
     demo,
     init,
-    validate,
+    validate_command,
     queries,
     plan_command,
     synth,

@@ -19,20 +19,24 @@ from kinfolk.cli.console import (
     table,
     tell,
 )
-from kinfolk.cli.validate import warn_of_wide_bins
+from kinfolk.errors import listed
 from kinfolk.schema import Schema
-from kinfolk.schema.doubtful import doubtful_relations
+from kinfolk.schema.doubtful import doubtful_relations, wide_bins
 
 if TYPE_CHECKING:
+    from kinfolk.data.encoded import Encoded
+    from kinfolk.evaluate.rehearsal import Rehearsal
+    from kinfolk.evaluate.verdict import Verdict
     from kinfolk.methods.method import Method
     from kinfolk.privacy.guarantee import Guarantee
     from kinfolk.release.estimate import Family, RunEstimate
 
 HELP = """Say what a run would do: how many queries, how much noise, how long, with how much memory.
 
-No data is needed or read, and nothing is spent. The method works for a moment on made-up groups of
-the same schema, to see how fast this machine is. With --public, it also does the whole run on
-public tables, for half the epsilon, the epsilon and twice as much, and says what errors to expect.
+No data is needed or read, and nothing is spent. The method begins to work on made-up groups of
+the same schema, to see how fast this machine is, which takes up to a minute. With --public, it also
+does the whole run on public tables, for half the epsilon, the epsilon and twice as much, and says
+what errors, sizes and records to expect.
 
 \b
 Example:
@@ -57,17 +61,24 @@ def plan_command(
     required(unit=settings["unit"], delta=settings["delta"])
     # Imported here because it brings the compiled loops along, which other commands do without.
     from kinfolk.privacy.unit import Unit
-    from kinfolk.release.estimate import plan
+    from kinfolk.release.estimate import estimate_run
 
     declared = Schema.from_yaml(schema)
     method, guarantee = promise_of(declared, settings)
-    with err.status("Trying it on made-up groups"):
-        estimate = plan(declared, method, guarantee, groups=groups, people=people)
-    _show(estimate, method.name, groups, declared)
+    known = None
     if public is not None:
-        _rehearse(declared, method, guarantee, public, groups)
+        from kinfolk.evaluate.rehearsal import for_rehearsal
+
+        # What is wrong with them is said before the long wait.
+        known = for_rehearsal(declared, public)
+    with err.status("Trying it on made-up groups"):
+        estimate = estimate_run(declared, method, guarantee, groups=groups, people=people)
+    _show(estimate, method.name, groups, declared)
+    if known is not None:
+        _rehearse(declared, method, guarantee, known, groups)
     _say_rules(declared)
-    warn_of_wide_bins(declared)
+    for text in wide_bins(declared):
+        tell(f"Warning: {text}.")
     _say_promise(declared, guarantee, groups if guarantee.unit is Unit.GROUP else estimate.people)
 
 
@@ -122,6 +133,8 @@ def _show(estimate: RunEstimate, method: str, groups: int, schema: Schema) -> No
             f"Time          about {_duration(estimate.expected.counting_seconds)} of counting and "
             f"{_duration(estimate.expected.fitting_seconds)} of fitting on this machine"
         )
+        if method == "marginals":
+            say("              (longer where there is more to learn, as with a large epsilon)")
 
 
 def _marginals(family: Family) -> str:
@@ -131,18 +144,50 @@ def _marginals(family: Family) -> str:
 
 
 def _rehearse(
-    schema: Schema, method: Method, guarantee: Guarantee, public: Path, groups: int
+    schema: Schema, method: Method, guarantee: Guarantee, public: Encoded, groups: int
 ) -> None:
-    """Show what errors a run has on public tables."""
-    from kinfolk.release.public import rehearse
+    """Show what a run on public tables comes to."""
+    from kinfolk.evaluate.rehearsal import rehearse
 
-    with err.status("Rehearsing on the public tables"):
-        found = rehearse(schema, method, guarantee, public, groups=groups)
-    rows = [[f"{one.epsilon:g}", f"{one.max_error:.4f}", f"{one.mean_error:.5f}"] for one in found]
+    with err.status("Rehearsing on the public tables") as status:
+        found = rehearse(
+            schema,
+            method,
+            guarantee,
+            public,
+            groups=groups,
+            on_progress=lambda words: status.update(f"Rehearsing, {words}"),
+        )
+    rows = [
+        [
+            f"{one.epsilon:g}",
+            f"{one.max_error:.4f}",
+            f"{one.mean_error:.5f}",
+            f"{one.other_size:.1%}",
+            *_levels(one),
+        ]
+        for one in found
+    ]
+    topics = [verdict.topic for verdict in _by_topic(found[0])]
     say()
-    table("Expected errors", ["epsilon", "largest", "mean"], rows)
-    say(f"Errors of shares in a run on {groups:,} groups drawn from the public tables, with no")
-    say("prior knowledge; with `--public`, the real run may have less.")
+    table("Expected of a run", ["epsilon", "largest", "mean", "size", *topics], rows)
+    say(f"From runs on {groups:,} groups drawn from the public tables, as if they were private and")
+    say("nothing were known beforehand; with `--public`, a run may do better. Largest and mean")
+    say("error of shares, how many groups would change their size, and what `evaluate` says.")
+    asked = min(found, key=lambda one: abs(one.epsilon - guarantee.epsilon))
+    say()
+    say(f"What records would be like at epsilon {asked.epsilon:g}, the worst first:")
+    for verdict in asked.comparison.verdict:
+        say(f"  {verdict.line}")
+
+
+def _by_topic(one: Rehearsal) -> list[Verdict]:
+    return sorted(one.comparison.verdict, key=lambda verdict: verdict.topic)
+
+
+def _levels(one: Rehearsal) -> list[str]:
+    """Good, fair or poor, topic by topic."""
+    return [verdict.level for verdict in _by_topic(one)]
 
 
 def _say_known(estimate: RunEstimate, schema: Schema) -> None:
@@ -163,10 +208,10 @@ def _say_known(estimate: RunEstimate, schema: Schema) -> None:
             f"{_points(one.errors[first])} points",
             *(f"by {_NUMBERS[ways]} to {_points(one.errors[ways])}" for ways in rest),
         ]
-        say(f"  A share of {who}{related} {_listed(known)}.")
+        say(f"  A share of {who}{related} {listed(known)}.")
     most = max(max(one.errors) for one in estimate.known)
     if left := [number for ways, number in _NUMBERS.items() if ways > most]:
-        say(f"  By {_listed(left, 'or')} attributes nothing is measured: the model fills it in.")
+        say(f"  By {listed(left, 'or')} attributes nothing is measured: the model fills it in.")
 
 
 _NUMBERS = {1: "one", 2: "two", 3: "three"}
@@ -180,15 +225,6 @@ def _points(error: float) -> str:
     """
     points = error * 100
     return f"{points:.2g}" if points < 10 else f"{points:.0f} (hardly at all)"
-
-
-def _listed(parts: list[str], last: str = "and") -> str:
-    """Parts of a sentence.
-
-    >>> _listed(["one", "two", "three"])
-    'one, two and three'
-    """
-    return f" {last} ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
 
 
 def _say_rules(schema: Schema) -> None:

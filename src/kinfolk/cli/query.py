@@ -218,7 +218,9 @@ def _show_table(text: str, rows: Sequence[Row], level: float, *, count: bool) ->
     headings += ["standard error", f"{level * 100:g}% interval"] if sure else []
     headings += ["weighted"] if weights else []
     headings += ["standard error"] if weights and sure else []
-    headings += ["of about"]
+    # What all have in common is said once: tables are wide enough.
+    alike = len({row["of"] for row in rows}) == 1
+    headings += [f"of about ({rows[0]['of']})" if alike else "of about"]
     body = []
     for row in rows:
         cells = [row["by"].get(name, "") for name in by] or [row["question"]]
@@ -231,7 +233,7 @@ def _show_table(text: str, rows: Sequence[Row], level: float, *, count: bool) ->
             beside = {**row, **row.get("weighted", dict.fromkeys(("value", "standard_error")))}
             cells.append(_written(beside, "value"))
             cells += [_written(beside, "standard_error")] if sure else []
-        cells.append(f"{row['total']:,.0f} {row['of']}")
+        cells.append(f"{row['total']:,.0f}" if alike else f"{row['total']:,.0f} {row['of']}")
         body.append(cells)
     table(text, headings, body, left=max(1, len(by)))
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kinfolk.cli.console import EVERY, err, given, options, progress, say, table, tell
+from kinfolk.cli.console import given, options, reporting, say, table, tell
 from kinfolk.cli.prepare import CENSUS, read_census
 from kinfolk.errors import KinfolkError
 
@@ -103,8 +100,14 @@ def reproduce_command(
     records = RunFile.open(folder, settings_of(grid, data))
     tell(data_line(records.settings))
     try:
-        with _progress() as show:
-            reproduce(grid, data, records, jobs=_cores() if jobs is None else jobs, advance=show)
+        with reporting("Running") as show:
+            reproduce(
+                grid,
+                data,
+                records,
+                jobs=_cores() if jobs is None else jobs,
+                advance=lambda one: show(_words(one), one.done, one.total),
+            )
     except KeyboardInterrupt:
         tell(f"{len(records.results):,} runs are finished. The same command goes on from there.")
         raise
@@ -182,24 +185,6 @@ def _read(
     for note in read.notes:
         tell(f"Note: {note}")
     return Dataset.of(experiment, schema, [read.tables], source=source)
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[Standing], None]]:
-    """A bar with the time left, guessed from the runs so far; in a log, a line now and then."""
-    said = time.monotonic()
-    with progress("Running", None) if err.is_terminal else nullcontext() as bar:
-
-        def show(standing: Standing) -> None:
-            nonlocal said
-            words, done, total = _words(standing), standing.done, standing.total
-            if bar is not None:
-                bar.update(bar.task_ids[0], description=words, completed=done, total=total)
-            elif time.monotonic() - said >= EVERY:
-                said = time.monotonic()
-                tell(words)
-
-        yield show
 
 
 def _words(standing: Standing) -> str:

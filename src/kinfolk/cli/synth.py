@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -153,7 +154,7 @@ def synth(
             "Choose another folder."
         )
     ledger.parent.mkdir(parents=True, exist_ok=True)
-    with stages() as show:
+    with _resumable(ledger), stages() as show:
         beside = output / CERTIFICATE
         fitted = _fit(declared, files, engine, public, ledger, resume, beside, settings, show)
         release = fitted.release
@@ -192,7 +193,7 @@ def fit_command(
     ledger = _ledger(shared, output, settings)
     _check_place(ledger, [output], shared=shared is not None, resume=resume, force=force)
     output.parent.mkdir(parents=True, exist_ok=True)
-    with stages() as show:
+    with _resumable(ledger), stages() as show:
         fitted = _fit(declared, files, engine, public, ledger, resume, None, settings, show)
         fitted.release.save(output)
     say(f"Wrote {output}.")
@@ -246,7 +247,7 @@ def sample_command(
             folders = [output / "main", *(output / f"replicate-{number}" for number in numbers)]
         tables = [f"{name}.{form}" for name in release.schema.table_names]
         names = [*tables, CERTIFICATE, *CODEBOOK]
-        _check_free(folders, names, force=force)
+        _check_free((folder / name for folder in folders for name in names), force=force)
         drawn: list[str] = []
         for source, own, folder in zip(sources, seeds, folders, strict=True):
             drawn += _draw(source, folder, groups, own, form, show, where=where, engine=engine)
@@ -258,11 +259,11 @@ def sample_command(
         say("NOT PRIVATE: the model was fitted with a seed, and nobody is protected.")
 
 
-def _check_free(folders: Iterable[Path], names: Iterable[str], *, force: bool) -> None:
+def _check_free(results: Iterable[Path], *, force: bool) -> None:
     """Nothing is overwritten unless somebody says so."""
-    there = [folder / name for folder in folders for name in names if (folder / name).exists()]
-    if there and not force:
-        raise KinfolkError(f"{there[0]}: the file exists. Write to another place, or add --force.")
+    there = next((path for path in results if path.exists()), None)
+    if there is not None and not force:
+        raise KinfolkError(f"{there}: the file exists. Write to another place, or add --force.")
 
 
 def _draw(
@@ -338,9 +339,18 @@ def _check_place(
                 "it, or write to another place, which spends anew."
             )
         return
-    there = [path for path in results if path.exists()]
-    if there and not force and not (shared and resume):
-        raise KinfolkError(f"{there[0]}: the file exists. Write to another place, or add --force.")
+    _check_free(results, force=force or (shared and resume))
+
+
+@contextmanager
+def _resumable(ledger: Path) -> Iterator[None]:
+    """Whoever stops a run before there is anything to write is told how it goes on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if ledger.exists():
+            tell(f"What was bought stands in {ledger}: the same command with --resume goes on.")
+        raise
 
 
 def _fit(

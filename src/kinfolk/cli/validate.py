@@ -35,18 +35,17 @@ DRAFTED = (
 )
 
 
-@click.command(help=HELP, short_help="Check tables against a schema.")
+@click.command(name="validate", help=HELP, short_help="Check tables against a schema.")
 @click.argument("schema", type=PATH)
 @click.argument("tables", nargs=-1, required=True, type=TABLE)
 @ENGINE
 @REDACT
-def validate(schema: Path, tables: tuple[str, ...], engine: str) -> None:
+def validate_command(schema: Path, tables: tuple[str, ...], engine: str) -> None:
     """See HELP."""
-    from kinfolk.queries.validation import NOTICE
-    from kinfolk.queries.validation import validate as check
+    from kinfolk.queries.validation import NOTICE, validate
 
     declared = Schema.from_yaml(schema)
-    found = check(declared, name_tables(declared, tables, engine=engine), engine=engine)
+    found = validate(declared, name_tables(declared, tables, engine=engine), engine=engine)
     if redacting():
         say("The tables fit the schema.")
     else:
@@ -56,14 +55,6 @@ def validate(schema: Path, tables: tuple[str, ...], engine: str) -> None:
         tell(f"\n{note}")
     if declared.domain == "drafted":
         tell(f"\n{DRAFTED}")
-
-
-def warn_of_wide_bins(schema: Schema) -> None:
-    """Warn of bins that hold too much."""
-    from kinfolk.schema.doubtful import wide_bins
-
-    for text in wide_bins(schema):
-        tell(f"Warning: {text}.")
 
 
 def warn_of_computed(schema: Schema, tables: Mapping[str, Any], *, engine: str = "local") -> None:

@@ -68,12 +68,6 @@ def make_private(path: Path) -> None:
     os.close(_create(path))
 
 
-def make_private_folder(path: Path) -> None:
-    """Create a folder that only its owner may enter, whatever the umask."""
-    path.mkdir(mode=0o700)
-    path.chmod(0o700)
-
-
 def remove_leftovers() -> None:
     """Remove what dead processes of this user have left; follows no link, and waits for nobody."""
     if _locks is None:
@@ -200,7 +194,7 @@ def hash_ids(ids: pa.ChunkedArray, *, as_text: bool) -> Hashes:
     if column_kind(ids.type) == "number" and not as_text:
         numbers = pc.fill_null(ids.cast(pa.float64(), safe=False), 0).to_numpy()
         # Minus zero is zero.
-        return _mix((numbers + 0.0).view(np.uint64))
+        return mix((numbers + 0.0).view(np.uint64))
     try:
         tests = (pt.is_binary, pt.is_large_binary, pt.is_fixed_size_binary)
         is_bytes = any(test(ids.type) for test in tests)
@@ -224,10 +218,10 @@ def _hash_text(cells: pa.Array) -> Hashes:
         hashes[left] *= np.uint64(0x100000001B3)
         position += 1
         left = left[ends[left + 1] - ends[left] > position]
-    return _mix(hashes)
+    return mix(hashes)
 
 
-def _mix(bits: Hashes) -> Hashes:
+def mix(bits: Hashes) -> Hashes:
     """Spread neighbouring numbers over all bits (the end of SplitMix64)."""
     bits = bits ^ (bits >> np.uint64(30))
     bits = bits * np.uint64(0xBF58476D1CE4E5B9)
@@ -287,7 +281,9 @@ class Buckets:
         """Spread a bucket that is too large by the next bits of the hash."""
         directory = self._directory / str(bucket)
         with _writing(self._directory):
-            make_private_folder(directory)
+            directory.mkdir(mode=0o700)
+            # Whatever the umask.
+            directory.chmod(0o700)
         finer = Buckets(directory, as_text=self._as_text, level=self._level + 1)
         finer.fill(self._pieces(bucket))
         self._discard(bucket)

@@ -22,6 +22,7 @@ from kinfolk.data.csv_files import first_of_n
 from kinfolk.errors import Problem, private, redacting
 from kinfolk.schema import Attribute, Categorical, Numeric, Value
 from kinfolk.schema.attributes import shown
+from kinfolk.schema.conditions import kind_of_values
 
 Codes: TypeAlias = npt.NDArray[np.int32]
 """Codes of one column, (rows,); -1 where the cell does not fit."""
@@ -61,8 +62,7 @@ def encode_column(
     `or_more` says that the largest of its values stands for larger numbers too. `cells_of` is the
     same number with cells as its bins: the codes are then those of cells.
     """
-    expected = "number" if isinstance(attribute, Numeric) else attribute.kind
-    wrong = None if untyped else wrong_kind(column, expected)
+    wrong = None if untyped else wrong_kind(column, kind_of_values(attribute))
     if wrong is not None:
         return np.full(len(column), -1, np.int32), [wrong]
     cells, positions = distinct(column)
@@ -222,15 +222,18 @@ def value_of(cell: object, kind: str) -> Value | None:
 
 
 def number_codes(numbers: npt.NDArray[np.float64], attribute: Numeric) -> Codes:
-    """The code of every number that the attribute has one for; blank where it is no number.
+    """The code of every number; blank where it is none.
+
+    What lies outside the bins, by rounding or because it does not fit, is in the nearest one: no
+    number may have the code of something else, or none at all.
 
     >>> income = Numeric(bins=[0, 10, 20], special=[0], missing=True)
-    >>> number_codes(np.array([0, 5, 20, np.nan]), income).tolist()
-    [2, 0, 1, 3]
+    >>> number_codes(np.array([0, 5, 20, 20.1, np.nan]), income).tolist()
+    [2, 0, 1, 1, 3]
     """
     edges = np.asarray(attribute.bins, dtype=float)
     codes = np.searchsorted(edges, numbers, side="right").astype(np.int32) - 1
-    codes[numbers == edges[-1]] = len(edges) - 2
+    codes = np.clip(codes, 0, len(edges) - 2)
     for position, value in enumerate(attribute.special):
         codes[numbers == value] = len(edges) - 1 + position
     codes[np.isnan(numbers)] = len(edges) - 1 + len(attribute.special)

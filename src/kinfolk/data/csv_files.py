@@ -128,7 +128,9 @@ class CsvFile:
             with pacsv.open_csv(_Watched(file, count), options, parse, convert) as reader:
                 yield from reader
         except pa.ArrowInvalid:
-            _refuse_contents(self.path, len(self.header), self._separator)
+            _refuse_bytes(self.path)
+            _refuse_open_quote(self.path)
+            _refuse_ragged(self.path, len(self.header), self._separator)
             raise
         if quotes % 2:
             _refuse_open_quote(self.path)
@@ -223,13 +225,6 @@ def _split(
     finally:
         # Whoever opened the file closes it.
         text.detach()
-
-
-def _refuse_contents(path: Path, expected: int, separator: str) -> None:
-    """Say why a file cannot be split into rows of cells."""
-    _refuse_bytes(path)
-    _refuse_open_quote(path)
-    _refuse_ragged(path, expected, separator)
 
 
 def _refuse_bytes(path: Path) -> None:

@@ -89,7 +89,18 @@ def _attributes(
 def _categories(codes: Codes, attribute: Categorical, dtype: pa.DataType | None) -> pa.Array:
     """Codes as values, in the given storage type where it can hold them."""
     values = pa.array(list(attribute.values), _natural_type(attribute))
-    return _pick(values, codes, attribute, dtype)
+    positions = pa.array(codes.astype(np.int64), mask=codes >= len(values))
+    if dtype is None:
+        return values.take(positions)
+    stored = stored_as(values, dtype.value_type if pt.is_dictionary(dtype) else dtype)
+    if stored is None:
+        return values.take(positions)
+    if pt.is_dictionary(dtype):
+        # The dictionary is the declared domain, so it says nothing about which values occur.
+        wide = stored_as(pa.array([len(values)], pa.int64()), dtype.index_type) is None
+        indices = positions.cast(pa.int32() if wide else dtype.index_type)
+        return pa.DictionaryArray.from_arrays(indices, stored, ordered=dtype.ordered)
+    return stored.take(positions)
 
 
 def _natural_type(attribute: Categorical) -> pa.DataType:
@@ -99,28 +110,6 @@ def _natural_type(attribute: Categorical) -> pa.DataType:
         return pa.string()
     whole = all(isinstance(value, int) for value in attribute.values)
     return pa.int64() if whole else pa.float64()
-
-
-def _pick(
-    values: pa.Array, codes: Codes, attribute: Categorical, dtype: pa.DataType | None
-) -> pa.Array:
-    positions = pa.array(codes.astype(np.int64), mask=codes >= len(attribute.values))
-    if dtype is None:
-        return values.take(positions)
-    value_type = dtype.value_type if pt.is_dictionary(dtype) else dtype
-    stored = stored_as(values, value_type)
-    if stored is None:
-        return values.take(positions)
-    if pt.is_dictionary(dtype):
-        # The dictionary is the declared domain, so it says nothing about which values occur.
-        indices = positions.cast(_index_type(dtype.index_type, len(values)))
-        return pa.DictionaryArray.from_arrays(indices, stored, ordered=dtype.ordered)
-    return stored.take(positions)
-
-
-def _index_type(dtype: pa.DataType, size: int) -> pa.DataType:
-    """The type of a dictionary's indices, or a wider one if the declared domain needs it."""
-    return dtype if stored_as(pa.array([size], pa.int64()), dtype) is not None else pa.int32()
 
 
 def number_column(
@@ -194,14 +183,15 @@ def column_types(schema: Schema, tables: Mapping[str, TableLike]) -> dict[str, d
     >>> column_types(schema, {"people": pa.table({"sex": pa.array([1], pa.int8()), "other": [0]})})
     {'people': {'sex': DataType(int8)}}
     """
-    wanted = {table: dict(columns) for table, columns in _columns(schema).items()}
     return {
         table: {
             name: dtype
             for name, dtype in _stored(tables[table], list(columns)).items()
-            if name in columns and str(dtype) in _KNOWN and _lasts(dtype, blank=columns[name])
+            if name in columns and str(dtype) in _KNOWN
+            # Of other types than text, some speak of blanks.
+            if not columns[name] or column_kind(dtype) == "text"
         }
-        for table, columns in wanted.items()
+        for table, columns in _columns(schema).items()
     }
 
 
@@ -238,21 +228,10 @@ def types_from_json(described: object, schema: Schema) -> dict[str, dict[str, An
 
 def _columns(schema: Schema) -> dict[str, dict[str, bool]]:
     """The columns of each table, and whether a cell may be blank."""
-    own = {name: attribute.missing for name, attribute in schema.individual_attributes.items()}
-    if schema.individual.group_id is not None:
-        own[schema.individual.group_id] = False
-    if schema.roles is not None:
-        own[schema.roles.column] = schema.roles.others == "keep"
-    found = {schema.individual.table: own}
-    if schema.group is not None:
-        attributes = {name: a.missing for name, a in schema.group_attributes.items()}
-        found = {schema.group.table: {schema.group.id: False, **attributes}, **found}
-    return found
-
-
-def _lasts(dtype: pa.DataType, *, blank: bool) -> bool:
-    """Whether a type says nothing about blanks."""
-    return not blank or column_kind(dtype) == "text"
+    return {
+        table: {name: one is not None and one.missing for name, one in columns.items()}
+        for table, columns in schema.columns.items()
+    }
 
 
 def _stored(table: TableLike, columns: list[str]) -> dict[str, Any]:

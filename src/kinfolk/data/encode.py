@@ -17,7 +17,7 @@ from kinfolk.data.columns import (
     written,
     zeros_and_ones,
 )
-from kinfolk.data.encoded import CellCodes, CodeArray, Encoded, Numbers, code_type, storage_types
+from kinfolk.data.encoded import CellCodes, CodeArray, Encoded, Numbers, code_type
 from kinfolk.data.membership import Links, apply_size_and_role_limits, link_tables
 from kinfolk.data.shapes import numerics
 from kinfolk.data.tables import Source, TableLike, UnreadableError, read_source
@@ -106,33 +106,22 @@ def check_table_names(schema: Schema, tables: Mapping[str, TableLike]) -> None:
 def read_homes(schema: Schema, table: TableLike, problems: list[Problem]) -> Source:
     """Read the group table's declared columns."""
     assert schema.group is not None  # noqa: S101  (callers have checked)
-    return _read(table, home_columns(schema), schema.group.table, problems)
+    return _read(schema, table, schema.group.table, problems)
 
 
 def read_people(schema: Schema, table: TableLike, problems: list[Problem]) -> Source:
     """Read the individual table's declared columns."""
-    return _read(table, people_columns(schema), schema.individual.table, problems)
+    return _read(schema, table, schema.individual.table, problems)
 
 
-def home_columns(schema: Schema) -> list[str]:
-    """The columns of the group table that matter, the id first; none for flat data."""
-    return [schema.group.id, *schema.group_attributes] if schema.group else []
-
-
-def people_columns(schema: Schema) -> list[str]:
-    """The columns of the individual table that matter, the group's id first."""
-    role = schema.roles.column if schema.roles else None
-    wanted = (schema.individual.group_id, role, *schema.individual_attributes)
-    return [name for name in wanted if name is not None]
-
-
-def _read(table: TableLike, wanted: list[str], name: str, problems: list[Problem]) -> Source:
+def _read(schema: Schema, table: TableLike, name: str, problems: list[Problem]) -> Source:
+    wanted = schema.columns[name]
     source = read_source(table, wanted, name=name)
     problems += missing_columns(source, wanted)
     return source
 
 
-def missing_columns(source: Source, wanted: list[str]) -> list[Problem]:
+def missing_columns(source: Source, wanted: Collection[str]) -> list[Problem]:
     """Columns that a table should have and has not, and rows where there are none at all."""
     problems: list[Problem] = []
     missing = [column for column in wanted if column not in source.columns]
@@ -141,8 +130,10 @@ def missing_columns(source: Source, wanted: list[str]) -> list[Problem]:
         join_truncated([written(n) for n in source.names], of=len(source.names), most=8)
     )
     for column in missing:
-        similar = closest(column.lower(), [n.lower() for n in source.names])
-        guess = [n for n in source.names if n.lower() == similar]
+        # A column that the schema means otherwise is no other spelling of this one.
+        free = [n for n in source.names if n not in wanted]
+        similar = closest(column.lower(), [n.lower() for n in free])
+        guess = [n for n in free if n.lower() == similar]
         what = f"there is no such column; there are {there or 'none at all'}."
         fix = f"Did you mean {guess[0]!r}? " if guess and not redacting() else ""
         fix += "Add the column, or correct the schema."
@@ -157,7 +148,7 @@ def swapped(
     schema: Schema, home_names: Collection[str], people_names: Collection[str]
 ) -> Problem | None:
     """Whether each table has the columns of the other one, and lacks some of its own."""
-    homes, people = set(home_columns(schema)), set(people_columns(schema))
+    homes, people = (set(columns) for columns in schema.columns.values())
     right = homes <= set(home_names) and people <= set(people_names)
     if right or not (homes <= set(people_names) and people <= set(home_names)):
         return None
@@ -224,10 +215,7 @@ def encode_sources(
         offsets=members.offsets,
         role=members.role,
         numbers=kept_numbers,
-        cells=CellCodes(
-            group={name: one[kept] for name, one in group_cells.items()},
-            individual={name: one[members.people] for name, one in cells.items()},
-        )
+        cells=CellCodes(group=group_cells, individual=cells).take(kept, members.people)
         if finely
         else None,
         cleaning=members.cleaning,
@@ -301,4 +289,7 @@ def _types(
     sources = {schema.individual.table: people}
     if homes is not None and schema.group is not None:
         sources[schema.group.table] = homes
-    return {name: {} if s.untyped else storage_types(s.columns) for name, s in sources.items()}
+    return {
+        name: {} if source.untyped else {n: column.type for n, column in source.columns.items()}
+        for name, source in sources.items()
+    }

@@ -1,18 +1,21 @@
-"""Groups and their members as compact integer codes."""
+"""Groups and their members as compact integer codes; and their totals, see `schema.totals`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
-from kinfolk.schema import Schema
+from kinfolk._typing import Ints
+from kinfolk.schema import Level, Numeric, Schema
+from kinfolk.schema.bins import finer, in_bands
+from kinfolk.schema.totals import BANDS, LARGEST, UNITS, GroupTotal, Totals
 
 CodeArray: TypeAlias = npt.NDArray[np.uint8 | np.uint16]
+Entry = TypeVar("Entry", np.float64, np.uint16)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,23 +43,36 @@ class Cleaning:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Numbers:
-    """The numbers that codes stand for, where they have been drawn or kept; a blank is NaN."""
+class AttributeArrays(Generic[Entry]):
+    """Arrays that belong to attributes, by name."""
 
-    group: Mapping[str, npt.NDArray[np.float64]]
-    """(groups,) of every numeric attribute of the group, by name."""
-    individual: Mapping[str, npt.NDArray[np.float64]]
-    """(people,) of every numeric attribute of individuals, by name."""
+    group: Mapping[str, npt.NDArray[Entry]]
+    """(groups,) each, of attributes of the group."""
+    individual: Mapping[str, npt.NDArray[Entry]]
+    """(people,) each, of attributes of individuals."""
+
+    def take(self, groups: Ints, people: Ints) -> AttributeArrays[Entry]:
+        """The rows of some groups and of some people."""
+        return AttributeArrays(
+            group={name: column[groups] for name, column in self.group.items()},
+            individual={name: column[people] for name, column in self.individual.items()},
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[AttributeArrays[Entry]]) -> AttributeArrays[Entry]:
+        """The rows of several, one after the other."""
+        group, individual = (
+            {name: np.concatenate([one[name] for one in side]) for name in side[0]}
+            for side in ([one.group for one in parts], [one.individual for one in parts])
+        )
+        return cls(group=group, individual=individual)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class CellCodes:
-    """In which cell of its bin a number lies, as `schema.bins` cuts bins into cells."""
-
-    group: Mapping[str, npt.NDArray[np.uint16]]
-    """(groups,) of every group attribute that is counted finely, by name."""
-    individual: Mapping[str, npt.NDArray[np.uint16]]
-    """(people,) of every individual attribute that is counted finely, by name."""
+Numbers: TypeAlias = AttributeArrays[np.float64]
+"""The numbers that codes stand for, where they have been drawn or kept; a blank is NaN."""
+CellCodes: TypeAlias = AttributeArrays[np.uint16]
+"""In which cell of its bin a number lies, as `schema.bins` cuts bins into cells: of every attribute
+that is counted finely."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -98,31 +114,33 @@ class Encoded:
         return int(self.offsets[-1])
 
     @property
-    def sizes(self) -> npt.NDArray[np.int64]:
+    def sizes(self) -> Ints:
         """(groups,) how many members each group has."""
         return np.diff(self.offsets)
 
-    def take(self, chosen: npt.NDArray[np.int64]) -> Encoded:
+    @property
+    def owners(self) -> Ints:
+        """(people,) the group each belongs to."""
+        return np.repeat(np.arange(self.groups), self.sizes)
+
+    @property
+    def role_or_zero(self) -> npt.NDArray[np.uint8]:
+        """(people,) the role; 0 where there are none."""
+        return np.zeros(self.people, np.uint8) if self.role is None else self.role
+
+    def take(self, chosen: Ints) -> Encoded:
         """The chosen groups with their members, in that order; a group may be chosen twice."""
         offsets = np.concatenate([[0], np.cumsum(self.sizes[chosen])])
         rows = np.repeat(self.offsets[chosen] - offsets[:-1], self.sizes[chosen])
         people = rows + np.arange(offsets[-1])
-        numbers = self.numbers and Numbers(
-            group={name: column[chosen] for name, column in self.numbers.group.items()},
-            individual={name: column[people] for name, column in self.numbers.individual.items()},
-        )
         return replace(
             self,
             group=self.group[chosen],
             individual=self.individual[people],
             offsets=offsets,
             role=None if self.role is None else self.role[people],
-            numbers=numbers,
-            cells=self.cells
-            and CellCodes(
-                group={name: column[chosen] for name, column in self.cells.group.items()},
-                individual={name: column[people] for name, column in self.cells.individual.items()},
-            ),
+            numbers=self.numbers and self.numbers.take(chosen, people),
+            cells=self.cells and self.cells.take(chosen, people),
         )
 
     @classmethod
@@ -132,7 +150,6 @@ class Encoded:
             return parts[0]
         roles = [part.role for part in parts if part.role is not None]
         drawn = [part.numbers for part in parts if part.numbers is not None]
-        numbers = drawn[0] if drawn else None
         return replace(
             parts[0],
             group=np.concatenate([part.group for part in parts]),
@@ -140,14 +157,7 @@ class Encoded:
             offsets=np.concatenate([[0], np.cumsum(np.concatenate([p.sizes for p in parts]))]),
             role=np.concatenate(roles) if roles else None,
             cells=None,
-            numbers=numbers
-            and Numbers(
-                group={n: np.concatenate([one.group[n] for one in drawn]) for n in numbers.group},
-                individual={
-                    n: np.concatenate([one.individual[n] for one in drawn])
-                    for n in numbers.individual
-                },
-            ),
+            numbers=Numbers.joined(drawn) if drawn else None,
         )
 
     def __repr__(self) -> str:
@@ -160,6 +170,46 @@ def code_type(schema: Schema) -> type[np.uint8 | np.uint16]:
     return np.uint8 if max(a.size for a in attributes) <= 256 else np.uint16
 
 
-def storage_types(columns: Mapping[str, pa.ChunkedArray]) -> dict[str, pa.DataType]:
-    """The Arrow types of columns."""
-    return {name: column.type for name, column in columns.items()}
+def capped_units(encoded: Encoded, total: GroupTotal) -> Ints:
+    """(groups,) a total of each group, from 0 to the cap."""
+    return np.clip(total_units(encoded, total), 0, UNITS)
+
+
+def total_units(encoded: Encoded, total: GroupTotal) -> Ints:
+    """(groups,) a total of each group, however large: of the numbers, or else of their cells."""
+    found = sum(
+        (_column_units(encoded, total, at) for at in total.positions), np.zeros(1, np.int64)
+    )
+    if total.level is Level.GROUP:
+        return found
+    before = np.concatenate([[0], np.cumsum(found)])
+    return np.asarray(before[encoded.offsets[1:]] - before[encoded.offsets[:-1]])
+
+
+def joint_bands(encoded: Encoded, totals: Totals) -> tuple[Ints, Ints]:
+    """(groups,) the band of a group's own largest amount; and of what its members have together."""
+    assert totals.joint is not None  # noqa: S101  (whoever asks knows that there is one)
+    at, total = totals.joint
+    attribute = list(encoded.schema.group_attributes.values())[at]
+    assert isinstance(attribute, Numeric)  # noqa: S101  (only numbers are amounts)
+    own = np.array(in_bands(attribute, BANDS))[encoded.group[:, at]]
+    members = np.searchsorted(totals.edges(), total_units(encoded, total), side="right")
+    return own, members
+
+
+def _column_units(encoded: Encoded, total: GroupTotal, at: int) -> Ints:
+    """(rows,) how much everybody has of one of a total's numbers; a blank is nothing."""
+    schema = encoded.schema
+    group = total.level is Level.GROUP
+    attributes = schema.group_attributes if group else schema.individual_attributes
+    name, attribute = list(attributes.items())[at]
+    assert isinstance(attribute, Numeric)  # noqa: S101  (only numbers are amounts)
+    if encoded.numbers is not None:
+        numbers = (encoded.numbers.group if group else encoded.numbers.individual)[name]
+        units = np.nan_to_num(numbers, nan=0.0) * (UNITS / total.cap)
+        return np.rint(np.clip(units, -LARGEST, LARGEST)).astype(np.int64)
+    cells = encoded.cells and (encoded.cells.group if group else encoded.cells.individual)
+    if cells and name in cells:
+        return np.array(total.units(finer(attribute) or attribute))[cells[name]]
+    codes = encoded.group if group else encoded.individual
+    return np.array(total.units(attribute))[codes[:, at]]

@@ -147,8 +147,7 @@ def _read_ids(
     blank = np.flatnonzero(np.asarray(pc.is_null(column)))
     if len(blank):
         what = f"the id is blank{first_of_n(len(blank))}."
-        where = f"{source.place(int(blank[0]))}, column {name}"
-        problems.append(Problem(where=where, what=what, fix="Every row needs one."))
+        problems.append(source.problem(int(blank[0]), name, what, "Every row needs one."))
     if source.rows and len(blank) == source.rows:
         return None
     ids = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
@@ -203,8 +202,7 @@ def _check_unique(
     if homes.named_by is not None:
         earlier = "another row"
     what = f"the id {plain_text(ids[row])} already stands in {earlier}{first_of_n(len(repeats))}."
-    where = f"{homes.place(row)}, column {key}"
-    problems.append(Problem(where=where, what=what, fix="Give every group one row and one id."))
+    problems.append(homes.problem(row, key, what, "Give every group one row and one id."))
     counts = np.bincount(positions[positions >= 0], minlength=distinct + 1)
     once: npt.NDArray[np.bool_] = (positions >= 0) & (counts[positions] == 1)
     return once
@@ -225,9 +223,7 @@ def _check_matches(
     if len(lost):
         row = int(lost[0])
         what = f"{plain_text(refs[row])} is not in {homes.name}{first_of_n(len(lost))}."
-        fix = "Add the group or drop the person."
-        where = f"{people.place(row)}, column {link}"
-        problems.append(Problem(where=where, what=what, fix=fix))
+        problems.append(people.problem(row, link, what, "Add the group or drop the person."))
     inhabited = np.bincount(group_of[group_of >= 0], minlength=len(ids)) > 0
     # A repeated id finds only its first row; that is reported already.
     empty = ~inhabited & np.asarray(pc.is_valid(ids))
@@ -239,8 +235,7 @@ def _check_matches(
         row = int(rows[0])
         what = f"{plain_text(ids[row])} has nobody in {people.name}{first_of_n(len(rows))}."
         fix = "Add its members or drop the group; groups without members are not supported."
-        where = f"{homes.place(row)}, column {key}"
-        problems.append(Problem(where=where, what=what, fix=fix))
+        problems.append(homes.problem(row, key, what, fix))
     return inhabited
 
 
@@ -358,10 +353,9 @@ def read_roles(schema: Schema, people: Source, problems: list[Problem]) -> Ints 
     lookup = [other if value is None else role_of.get(value, other) for value in values]
     blank = np.flatnonzero(positions < 0)
     if len(blank) and roles.others == "drop":
-        place = people.place(int(blank[0]))
         what = f"the role is blank{first_of_n(len(blank))}."
         fix = "Fill it in, or write `others: keep`."
-        problems.append(Problem(where=f"{place}, column {roles.column}", what=what, fix=fix))
+        problems.append(people.problem(int(blank[0]), roles.column, what, fix))
     nothing = other if roles.others == "keep" else UNKNOWN
     roles_of_cells = np.array([*lookup, nothing], np.int64)
     return roles_of_cells[positions]
@@ -397,8 +391,8 @@ def check_roles(
                 number = private(counts[row, index])
                 who = f"no {name}" if number == "0" else f"{number} members with the role {name}"
                 what = f"{links.name(row)} has {who}{first_of_n(len(rows), 'group')}."
-                where = f"{homes.place(row)}, column {schema.group.id if schema.group else ''}"
-                problems.append(Problem(where=where, what=what, fix=fix))
+                key = schema.group.id if schema.group else ""
+                problems.append(homes.problem(row, key, what, fix))
 
 
 def fit_sizes(

@@ -12,14 +12,11 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from kinfolk._typing import Floats, Ints
 from kinfolk.data.shapes import Shape
 from kinfolk.schema import Attribute, Categorical, Numeric
 from kinfolk.schema.conditions import is_code
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 ROUNDING = 1e-9
 """What sums of shares may be off by."""
@@ -58,7 +55,8 @@ class NumberLaw:
     def of(cls, attribute: Attribute, shape: Shape | None = None) -> NumberLaw:
         """The law of an attribute with numbers; without a shape, evenly inside a bin."""
         if isinstance(attribute, Categorical):
-            found = [(code, 1.0, float(value), float(value)) for code, value in _listed(attribute)]
+            values = map(float, attribute.values)
+            found = [(code, 1.0, value, value) for code, value in enumerate(values)]
             places: int | None = 0 if all(one[2].is_integer() for one in found) else None
             bins = 0
         else:
@@ -177,11 +175,6 @@ class NumberLaw:
             return np.where(widths > 0, np.clip(part, 0.0, 1.0), number >= self.lows)
         counted = np.floor((number - self.lows) / self._unit + 1e-6) + 1
         return np.clip(counted / self._held, 0.0, 1.0)
-
-
-def _listed(attribute: Categorical) -> Iterator[tuple[int, float]]:
-    for code, value in enumerate(attribute.values):
-        yield code, float(value)
 
 
 def _pieces(shape: Shape) -> Iterator[tuple[int, float, float, float]]:

@@ -2,7 +2,8 @@
 
 Noise must not pass for a shape. A bin gets a smooth curve (in tails, one that decays), as steep as
 counts and neighbouring bins make likely; on top of it heaps, single cells clearly above the curve
-and the noise; and of what is left as much as stands out of the noise.
+and the noise; and of what is left as much as stands out of the noise. Where people round, curves
+are higher at multiples of 5 and 10: whether they do, and how much, all bins say together.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy.typing as npt
 
 from kinfolk._typing import Floats
 from kinfolk.schema import Numeric
-from kinfolk.schema.bins import SPAN, bin_of_cells, first_width, tail_of
+from kinfolk.schema.bins import NARROW, SPAN, bin_of_cells, first_width, sets_round_apart, tail_of
 
 SLOPES = np.linspace(-8, 8, 81)
 """By how much the logarithm of the density may change across a bin."""
@@ -32,6 +33,14 @@ SCALE_DEVIATION = 0.7
 """How far, as a logarithm, the scale usually is from a density without a jump, ..."""
 SCALE_AT_ZERO = 2.0
 """... and where the tail begins at zero."""
+NEAR_LIMIT = 0.01
+"""The last quarter of a tail usually has no more of it than this: limits are named far out."""
+ROUNDINGS = ((1, 1, 1), (1, 3, 3), (1, 3, 9), (1, 10, 10), (1, 10, 30), (1, 30, 30), (1, 30, 90))
+"""How often other numbers, odd multiples of 5 and multiples of 10 may be named; first: alike."""
+ROUNDED = 10.0
+"""People round if that makes the counts of all bins so much likelier, as a logarithm, ..."""
+MOST_OF_A_BIN = HEAP**2 / 2
+"""... of which any bin may say so much: not enough alone."""
 
 
 def fit_shares(
@@ -39,28 +48,88 @@ def fit_shares(
 ) -> Floats:
     """Shares of every bin's cells, 1 in total for a bin; arguments as for `Shape.fitted`."""
     bins = np.array(bin_of_cells(attribute, cells))
-    edges = np.asarray(cells.bins, dtype=np.float64)
     known = np.bincount(bins, weights=counts) if totals is None else np.asarray(totals, np.float64)
     # So few are as good as none: a floor keeps densities comparable.
     least = max(1e-4 * np.abs(known).sum(), sigma / 2 if totals is None else 0.0, 1e-9)
     totals = np.maximum(known, least)
-    shares = np.empty(bins.size)
+    round_numbers = _round_numbers(attribute, cells, bins)
+    speaking = np.unique(bins[(round_numbers[1:] == 1).any(axis=0)])
+    tried = ROUNDINGS if speaking.size > 1 else ROUNDINGS[:1]
+    found = [
+        _fit_column(attribute, cells, bins, counts, factors @ round_numbers, sigma, totals)
+        for factors in np.array(tried)
+    ]
+    # One heap, or one bin with a shape unlike any curve, must not pass for rounding.
+    gains = [float(np.minimum(likely - found[0][1], MOST_OF_A_BIN).sum()) for _, likely in found]
+    best = int(np.argmax(gains))
+    return found[best if gains[best] > ROUNDED else 0][0]
+
+
+def _round_numbers(attribute: Numeric, cells: Numeric, bins: npt.NDArray[np.int64]) -> Floats:
+    """(3, cells) the shares of other numbers, of odd multiples of 5, of multiples of 10.
+
+    Zero is not a rounded number. Bins in which cells hold several of these have them everywhere.
+    """
+    found = np.zeros((3, bins.size))
+    found[0] = 1
+    if attribute.places != 0:
+        return found
+    taken = set(attribute.special_steps())
+    for code in range(len(attribute.bins) - 1):
+        own = np.flatnonzero(bins == code)
+        if len(attribute.writable(code)) > NARROW and not sets_round_apart(attribute, code):
+            found[:, own] = [[0.8], [0.1], [0.1]]
+            continue
+        for cell in own.tolist():
+            free = [k for k in cells.writable(cell) if k not in taken]
+            kinds = [0 if k % 5 or k == 0 else 1 if k % 10 else 2 for k in free]
+            found[:, cell] = np.bincount(kinds, minlength=3) / len(kinds)
+    return found
+
+
+def _fit_column(
+    attribute: Numeric,
+    cells: Numeric,
+    bins: npt.NDArray[np.int64],
+    counts: Floats,
+    factors: Floats,
+    sigma: float,
+    totals: Floats,
+) -> tuple[Floats, Floats]:
+    """The shares, and for every bin the logarithm of how likely its counts are.
+
+    factors: (cells,) how often their numbers are named.
+    """
+    edges = np.asarray(cells.bins, dtype=np.float64)
+    widths = np.diff(edges)
+    # What neighbouring bins say of each other, they say of numbers that are not round.
+    plain = totals * np.bincount(bins, widths) / np.bincount(bins, widths * factors)
+    shares, likely = np.empty(bins.size), np.empty(totals.size)
     for code in range(len(attribute.bins) - 1):
         own = bins == code
         ends = edges[np.flatnonzero(own)[0] : np.flatnonzero(own)[-1] + 2]
         curves, prior = (
-            _tail_curves(attribute, code, ends, totals)
+            _tail_curves(attribute, code, ends, plain)
             if tail_of(attribute, code)
-            else _inner_curves(attribute, code, ends, totals)
+            else _inner_curves(attribute, code, ends, plain)
         )
-        shares[own] = _fit(counts[own], curves, prior, sigma=sigma, total=float(totals[code]))
-    return shares
+        curves = curves * factors[own]
+        curves /= curves.sum(axis=1, keepdims=True)
+        shares[own], likely[code] = _fit(
+            counts[own], curves, prior, sigma=sigma, total=float(totals[code])
+        )
+    return shares, likely
 
 
-def _fit(counts: Floats, curves: Floats, prior: Floats, *, sigma: float, total: float) -> Floats:
-    """One bin's shares. curves: (curves, cells), each a distribution; prior: (curves,) logs."""
+def _fit(
+    counts: Floats, curves: Floats, prior: Floats, *, sigma: float, total: float
+) -> tuple[Floats, float]:
+    """One bin's shares, and how likely its counts are, as a logarithm.
+
+    curves: (curves, cells), each a distribution; prior: (curves,) logs.
+    """
     if counts.size == 1:
-        return np.ones(1)
+        return np.ones(1), 0.0
     noise = np.hypot(sigma, 1e-6 * total)
     heaped = np.zeros(counts.size, bool)
     for _ in range(counts.size - 2):
@@ -83,8 +152,9 @@ def _fit(counts: Floats, curves: Floats, prior: Floats, *, sigma: float, total: 
     fitted = np.maximum(fitted, 0.0)
     if not fitted.any():
         fitted = smooth
-    shares: Floats = fitted / fitted.sum()
-    return shares
+    likely = _likelihood(counts, curves, prior, heaped, noise, total)[0]
+    evidence = np.logaddexp.reduce(likely) - np.logaddexp.reduce(prior)
+    return fitted / fitted.sum(), float(evidence - heaped.sum() * HEAP**2 / 2)
 
 
 def _weigh(
@@ -182,14 +252,21 @@ def _tail_curves(
     away = ends[-1] - ends[::-1] if down else ends - ends[0]
     unit = first_width(attribute, code)
     scales, shapes = (one.ravel() for one in np.meshgrid(TAIL_SCALES, TAIL_SHAPES))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        z = away / (unit * scales[:, None])
-        k = shapes[:, None]
-        power = np.log1p(np.maximum(k * z, -1.0)) / np.where(np.abs(k) < 1e-9, 1.0, k)
-        beyond = np.exp(-np.where(np.abs(k) < 1e-9, z, power))
-    curves = np.maximum(-np.diff(beyond, axis=1), 1e-12)
+
+    def beyond(distance: Floats) -> Floats:
+        """(curves, distances) the part of an unlimited tail that is farther out."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            z = distance / (unit * scales[:, None])
+            k = shapes[:, None]
+            power = np.log1p(np.maximum(k * z, -1.0)) / np.where(np.abs(k) < 1e-9, 1.0, k)
+            return np.asarray(np.exp(-np.where(np.abs(k) < 1e-9, z, power)))
+
+    curves = np.maximum(-np.diff(beyond(away), axis=1), 1e-12)
     curves /= curves.sum(axis=1, keepdims=True)
+    before, last, end = beyond(away[-1] * np.array([0.0, 0.75, 1.0])).T
+    near_limit = (last - end) / (before - end)
     prior = -((shapes - TAIL_SHAPE[0]) ** 2) / (2 * TAIL_SHAPE[1] ** 2)
+    prior -= (near_limit / NEAR_LIMIT) ** 2 / 2
     if len(totals) > 1:
         next_to = 1 if code == 0 else code - 1
         width = attribute.bins[next_to + 1] - attribute.bins[next_to]

@@ -32,7 +32,7 @@ class Shape:
     >>> hours = Numeric(bins=[1, 35, 45, 99], integer=True)
     >>> shape = Shape.even(hours)
     >>> shape.draw(np.array([0, 1, 1]), np.random.default_rng(0)).tolist()
-    [22.0, 37.0, 35.0]
+    [21.0, 37.0, 35.0]
     """
 
     attribute: Numeric

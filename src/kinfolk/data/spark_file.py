@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from kinfolk.data.spark_session import collected, streamed
-from kinfolk.data.tables import Opened, TableFile
+from kinfolk.data.tables import OpenFile, TableFile
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -49,11 +49,11 @@ class SparkFile(TableFile):
         return self._untyped
 
     @cached_property
-    def _opened(self) -> Opened:
+    def _opened(self) -> OpenFile:
         types = collected(self._frame.limit(0), READING).schema.types
 
         def batches(columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
             for batch in streamed(self._frame, READING):
                 yield batch.rename_columns(self._columns).select(columns)
 
-        return Opened(schema=pa.schema(zip(self._columns, types, strict=True)), batches=batches)
+        return OpenFile(schema=pa.schema(zip(self._columns, types, strict=True)), batches=batches)

@@ -110,6 +110,14 @@ def collected(frame: DataFrame, doing: str) -> pa.Table:
         return frame.toArrow()
 
 
+def row_count(frame: DataFrame, doing: str) -> int:
+    """How many rows a DataFrame has."""
+    from pyspark.sql import functions
+
+    number = frame.agg(functions.count(functions.lit(1)).alias("rows"))
+    return int(collected(number, doing).column("rows")[0].as_py())
+
+
 def streamed(frame: DataFrame, doing: str) -> Iterator[pa.RecordBatch]:
     """The rows of a DataFrame in their order, PIECE of them at a time in the driver.
 
@@ -117,8 +125,7 @@ def streamed(frame: DataFrame, doing: str) -> Iterator[pa.RecordBatch]:
     """
     from pyspark.sql import functions
 
-    number = frame.agg(functions.count(functions.lit(1)).alias("rows"))
-    pieces = -(-collected(number, doing).column("rows")[0].as_py() // PIECE)
+    pieces = -(-row_count(frame, doing) // PIECE)
     place = {"file": functions.input_file_name(), "row": functions.monotonically_increasing_id()}
     rows = frame.withColumns(place)
     rows = rows.repartitionByRange(max(pieces, 1), *place).sortWithinPartitions(*place)

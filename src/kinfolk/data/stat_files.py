@@ -47,30 +47,26 @@ def schema_labels(schema: Schema) -> dict[str, Labels]:
     ('Role in the household', {1: 'male', 2: 'female'})
     """
     group = singular(schema.table_names[0])
-    columns, values = _of(schema.individual_attributes)
-    if schema.individual.group_id is not None:
-        columns = {schema.individual.group_id: f"Identifier of the {group}", **columns}
-    if schema.roles is not None:
-        columns[schema.roles.column] = f"Role in the {group}"
-        # Each role is written as the first of its values.
-        values[schema.roles.column] = {
-            role.values[0]: name for name, role in schema.roles.roles.items()
+    found: dict[str, Labels] = {}
+    for table, columns in schema.columns.items():
+        titles = {
+            name: f"Identifier of the {group}" if one is None else one.title
+            for name, one in columns.items()
         }
-    found = {schema.individual.table: Labels(columns=columns, values=values)}
-    if schema.group is not None:
-        columns, values = _of(schema.group_attributes)
-        columns = {schema.group.id: f"Identifier of the {group}", **columns}
-        found = {schema.group.table: Labels(columns=columns, values=values), **found}
+        values: dict[str, Mapping[Value, str]] = {
+            name: words
+            for name, one in columns.items()
+            if one is not None and (words := value_labels(one))
+        }
+        if table == schema.individual.table and schema.roles is not None:
+            titles[schema.roles.column] = f"Role in the {group}"
+            # Each role is written as the first of its values.
+            values[schema.roles.column] = {
+                role.values[0]: name for name, role in schema.roles.roles.items()
+            }
+        named = {name: title for name, title in titles.items() if title is not None}
+        found[table] = Labels(columns=named, values=values)
     return found
-
-
-def _of(
-    attributes: Mapping[str, Attribute],
-) -> tuple[dict[str, str], dict[str, Mapping[Value, str]]]:
-    columns = {name: one.title for name, one in attributes.items() if one.title is not None}
-    return columns, {
-        name: words for name, one in attributes.items() if (words := value_labels(one))
-    }
 
 
 def value_labels(attribute: Attribute) -> dict[Value, str]:

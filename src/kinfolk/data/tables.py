@@ -34,7 +34,7 @@ from kinfolk.data.frames import (
     refuse_spark,
 )
 from kinfolk.data.stat_files import STAT_KINDS, Labels, StatFile
-from kinfolk.errors import private
+from kinfolk.errors import Problem, private
 from kinfolk.schema.attributes import shown
 
 __all__ = ["Source", "TableFile", "TableLike", "UnreadableError", "read_source"]
@@ -59,8 +59,6 @@ PIECE = 131_072
 """Rows that are read at a time, unless the caller says otherwise."""
 CELL = 16
 """Bytes of a CSV file per cell, roughly; only the size of a piece depends on it."""
-BLOCK = 2**20
-"""Bytes that are digested at a time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +95,10 @@ class Source:
         line = self._lines[row] if row < len(self._lines) else row + 2
         return f"{self.name}, line {private(line)}"
 
+    def problem(self, row: int, column: str, what: str, fix: str) -> Problem:
+        """Something that is wrong with a cell."""
+        return Problem(where=f"{self.place(row)}, column {column}", what=what, fix=fix)
+
     @cached_property
     def _lines(self) -> list[int]:
         return row_lines(self.path) if self.path else []
@@ -122,7 +124,7 @@ def open_file(table: TableLike) -> TableLike:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Opened:
+class OpenFile:
     """What the formats have in common."""
 
     schema: pa.Schema
@@ -162,7 +164,7 @@ class TableFile:
         return _kind(path)
 
     @cached_property
-    def _opened(self) -> Opened:
+    def _opened(self) -> OpenFile:
         with reading(self.path, self.kind):
             return _OPEN[self.kind](self.path)
 
@@ -206,8 +208,7 @@ class TableFile:
         # A Parquet dataset may be a folder of files.
         for part in sorted(self.path.rglob("*.parquet")) if self.path.is_dir() else [self.path]:
             with part.open("rb") as file:
-                while piece := file.read(BLOCK):
-                    found.update(piece)
+                hashlib.file_digest(file, lambda: found)
         return found.digest()
 
     def __enter__(self) -> Self:
@@ -246,16 +247,16 @@ def reading(path: Path, kind: str) -> Iterator[None]:
         raise UnreadableError(path.name, what, fix) from None
 
 
-def _open_csv(path: Path) -> Opened:
+def _open_csv(path: Path) -> OpenFile:
     file = CsvFile(path)
 
     def batches(columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
         return file.rows(columns, block=max(rows * len(file.header) * CELL, 1 << 16))
 
-    return Opened(schema=file.schema, batches=batches, close=file.close, csv=file)
+    return OpenFile(schema=file.schema, batches=batches, close=file.close, csv=file)
 
 
-def _open_arrow(path: Path) -> Opened:
+def _open_arrow(path: Path) -> OpenFile:
     file = pa.OSFile(str(path))
     reader = ipc.open_file(file)
 
@@ -263,10 +264,10 @@ def _open_arrow(path: Path) -> Opened:
         for index in range(reader.num_record_batches):
             yield reader.get_batch(index).select(columns)
 
-    return Opened(schema=reader.schema, batches=batches, close=file.close)
+    return OpenFile(schema=reader.schema, batches=batches, close=file.close)
 
 
-def _open_parquet(path: Path) -> Opened:
+def _open_parquet(path: Path) -> OpenFile:
     if path.is_dir():
         return _open_folder(path)
     # Without its buffer it reads a page at a time, however large a row group is.
@@ -275,10 +276,10 @@ def _open_parquet(path: Path) -> Opened:
     def batches(columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
         yield from file.iter_batches(rows, columns=columns)
 
-    return Opened(schema=file.schema_arrow, batches=batches, close=file.close)
+    return OpenFile(schema=file.schema_arrow, batches=batches, close=file.close)
 
 
-def _open_folder(path: Path) -> Opened:
+def _open_folder(path: Path) -> OpenFile:
     # Imported here because it brings pandas along.
     import pyarrow.dataset as ds
 
@@ -290,20 +291,20 @@ def _open_folder(path: Path) -> Opened:
         few = {"batch_size": rows, "batch_readahead": 1, "fragment_readahead": 1}
         yield from found.scanner(columns=fields, **few).to_batches()
 
-    return Opened(schema=found.schema, batches=batches)
+    return OpenFile(schema=found.schema, batches=batches)
 
 
-def _open_stat(path: Path, kind: str) -> Opened:
+def _open_stat(path: Path, kind: str) -> OpenFile:
     file = StatFile(path, kind)
-    return Opened(schema=file.schema, batches=file.batches, labels=file.labels)
+    return OpenFile(schema=file.schema, batches=file.batches, labels=file.labels)
 
 
-def _open_excel(path: Path) -> Opened:
+def _open_excel(path: Path) -> OpenFile:
     file = ExcelFile(path)
-    return Opened(schema=file.schema, batches=file.batches)
+    return OpenFile(schema=file.schema, batches=file.batches)
 
 
-_OPEN: dict[str, Callable[[Path], Opened]] = {
+_OPEN: dict[str, Callable[[Path], OpenFile]] = {
     "csv": _open_csv,
     "arrow": _open_arrow,
     "parquet": _open_parquet,

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kinfolk._typing import Ints
+from kinfolk._typing import Bools, Codes, Ints
 from kinfolk.data.buckets import hash_ids
 from kinfolk.data.columns import column_kind, written
-from kinfolk.data.encode import check_table_names, encode_sources, home_columns, people_columns
+from kinfolk.data.encode import check_table_names, encode_sources
 from kinfolk.data.encoded import Encoded
 from kinfolk.data.tables import (
     Source,
@@ -31,7 +31,7 @@ from kinfolk.data.tables import (
 from kinfolk.errors import DataError
 from kinfolk.schema import Attribute, Categorical, Numeric, Schema
 
-Recipe = tuple[str | None, Callable[[], Ints]]
+Recipe = tuple[str | None, Callable[[], Codes]]
 """What is computed, in words; and how: (groups,) a number for every group. None for what no change
 of one person's attributes can move: sizes and roles."""
 
@@ -89,7 +89,7 @@ def seem_computed(schema: Schema, data: Encoded | Mapping[str, TableLike]) -> li
     return computed
 
 
-def _misses(data: Encoded, name: str, values: Ints, *, lenient: int = 1) -> float:
+def _misses(data: Encoded, name: str, values: Codes, *, lenient: int = 1) -> float:
     """How often an attribute is not what `values` say; 1 where that cannot be told.
 
     What each value stands for is learnt from every other group, and tried on those between.
@@ -117,11 +117,11 @@ def _recipes(data: Encoded) -> Iterator[Recipe]:
     roles = data.schema.roles
     if roles is not None and data.role is not None:
         for index in range(len(roles.names)):
-            yield None, partial(_count, data, data.role == index)
+            yield None, partial(_counted, data, data.role, np.arange(len(roles.names)) == index)
     who, lead = _lead(data)
     for column, (name, attribute) in enumerate(data.schema.individual_attributes.items()):
         cells = data.individual[:, column]
-        yield f"the {name} of {who}", partial(_led, cells, lead)
+        yield f"the {name} of {who}", partial(cells.__getitem__, lead)
         for text, test in _tests(attribute):
             yield f"the number of members with {name} {text}", partial(_counted, data, cells, test)
         if isinstance(attribute, Numeric):
@@ -129,7 +129,7 @@ def _recipes(data: Encoded) -> Iterator[Recipe]:
             yield f"the smallest {name}", partial(_extreme, data, cells, np.minimum)
 
 
-def _tests(attribute: Attribute) -> Iterator[tuple[str, npt.NDArray[np.bool_]]]:
+def _tests(attribute: Attribute) -> Iterator[tuple[str, Bools]]:
     """Ways to count members: in words, and (categories,) which of them are counted."""
     codes = np.arange(attribute.size)
     if isinstance(attribute, Numeric):
@@ -174,23 +174,13 @@ def _lead(data: Encoded) -> tuple[str, Ints]:
     return "the first member", data.offsets[:-1]
 
 
-def _led(cells: npt.NDArray[np.uint8 | np.uint16], lead: Ints) -> Ints:
-    return cells[lead].astype(np.int64)
-
-
-def _counted(
-    data: Encoded, cells: npt.NDArray[np.uint8 | np.uint16], test: npt.NDArray[np.bool_]
-) -> Ints:
-    return _count(data, test[cells])
-
-
-def _count(data: Encoded, chosen: npt.NDArray[np.bool_]) -> Ints:
-    """(groups,) how many of the chosen people each has; no group is empty."""
-    counts: Ints = np.add.reduceat(chosen.astype(np.int64), data.offsets[:-1])
+def _counted(data: Encoded, cells: Codes, test: Bools) -> Ints:
+    """(groups,) how many people each has with a category that is counted; no group is empty."""
+    counts: Ints = np.add.reduceat(test[cells].astype(np.int64), data.offsets[:-1])
     return counts
 
 
-def _extreme(data: Encoded, cells: npt.NDArray[np.uint8 | np.uint16], of: np.ufunc) -> Ints:
+def _extreme(data: Encoded, cells: Codes, of: np.ufunc) -> Ints:
     extremes: Ints = of.reduceat(cells.astype(np.int64), data.offsets[:-1])
     return extremes
 
@@ -212,11 +202,11 @@ def _first_groups(schema: Schema, tables: Mapping[str, TableLike]) -> Encoded | 
     if schema.group is None or schema.individual.group_id is None:
         return None
     try:
-        homes = _head(tables[schema.group.table], home_columns(schema), schema.group.table)
+        wanted = {name: list(columns) for name, columns in schema.columns.items()}
+        first, second = schema.table_names
+        homes = _head(tables[first], wanted[first], first)
         ids = homes.columns[schema.group.id]
-        people = _members(
-            tables[schema.individual.table], people_columns(schema), schema.individual.table, ids
-        )
+        people = _members(tables[second], wanted[second], second, ids)
         return encode_sources(schema, homes, people, [], part=True)
     except (DataError, UnreadableError, KeyError):
         return None

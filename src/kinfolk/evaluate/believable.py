@@ -195,7 +195,7 @@ def unseen_patterns(
     A combination counts where independence would have it at least EXPECTED times among the real.
     """
     codes = distributions.folded(shown, synthetic)
-    owners = np.repeat(np.arange(synthetic.groups), synthetic.sizes)
+    owners = synthetic.owners
     found: list[Pattern] = []
     whole = np.zeros(synthetic.groups, np.bool_)
     for table in two_way:

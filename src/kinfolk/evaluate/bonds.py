@@ -166,7 +166,7 @@ def bonds(
 def pair_rows(data: Encoded, tie: Tie) -> tuple[Ints, Ints]:
     """The people of all pairs of a tie: (pairs,) the ones and (pairs,) the others."""
     roles = data.schema.roles.names if data.schema.roles else ()
-    owners = np.repeat(np.arange(data.groups), data.sizes)
+    owners = data.owners
     found: list[tuple[Ints, Ints]] = []
     for who, whom in tie.pairs or ((None, None),):
         ones, others = (

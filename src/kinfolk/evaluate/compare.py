@@ -15,7 +15,6 @@ from kinfolk.evaluate import distributions, groups
 from kinfolk.evaluate.believable import Believable, believable
 from kinfolk.evaluate.distributions import Distribution, Shown, TwoWay
 from kinfolk.evaluate.groups import Copies, PairTable, Tie
-from kinfolk.evaluate.integrity import Integrity, read_real, read_synthetic
 from kinfolk.evaluate.metrics import (
     COMMON,
     Answer,
@@ -25,7 +24,7 @@ from kinfolk.evaluate.metrics import (
     Summary,
     by_attribute,
 )
-from kinfolk.evaluate.sides import Tally, count
+from kinfolk.evaluate.sides import Integrity, Tally, count_in_chunks, read_real, read_synthetic
 from kinfolk.evaluate.verdict import Finding, Verdict, verdicts
 from kinfolk.evaluate.weighted import Weighted, weighted
 from kinfolk.queries.counting import Counter
@@ -205,7 +204,7 @@ def compare(
 
     def each(part: Encoded) -> None:
         ours.add(part)
-        count(drawn, groups.bootstrap_resample(part, rng))
+        count_in_chunks(drawn, groups.bootstrap_resample(part, rng))
 
     tell(f"Reading the real tables and counting {asked.size:,} queries")
     truth = read_real(schema, real, engine=engine, each=each)

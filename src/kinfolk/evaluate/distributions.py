@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from kinfolk._typing import Codes, Ints
 from kinfolk.data.encoded import Encoded
-from kinfolk.schema import Schema
+from kinfolk.queries.questions import asked_attributes
 from kinfolk.schema.names import AttributeNames
 
 FOLDS = (50, 30, 20, 12, 8)
@@ -139,9 +139,7 @@ def compositions(real: Encoded, synthetic: Encoded) -> Distribution | None:
 
 
 def _compositions(data: Encoded, width: int) -> dict[tuple[int, ...], int]:
-    group = np.repeat(np.arange(data.groups), data.sizes)
-    assert data.role is not None  # noqa: S101  (callers have checked)
-    counts = np.bincount(group * width + data.role, minlength=data.groups * width)
+    counts = np.bincount(data.owners * width + data.role_or_zero, minlength=data.groups * width)
     kinds, numbers = np.unique(counts.reshape(-1, width), axis=0, return_counts=True)
     return dict(zip(map(tuple, kinds.tolist()), numbers.tolist(), strict=True))
 
@@ -154,7 +152,7 @@ def _composition_text(composition: tuple[int, ...], names: Sequence[str]) -> str
 
 def shown_attributes(real: Encoded) -> tuple[Shown, ...]:
     """All attributes, the size of a group among them, with as many categories as there is room."""
-    attributes = AttributeNames(real.schema)
+    attributes, asked = AttributeNames(real.schema), asked_attributes(real.schema)
     counts = [
         np.bincount(codes, minlength=attributes.size(position))
         for position, codes in _columns(real).items()
@@ -163,7 +161,8 @@ def shown_attributes(real: Encoded) -> tuple[Shown, ...]:
     names = attributes.by_position()
     shown = []
     for (position, name), count in zip(names.items(), counts, strict=True):
-        labels = _labels(real.schema, position)
+        attribute = asked[position][1]
+        labels = tuple(attribute.label(code) for code in range(attribute.size))
         fold = np.arange(min(len(labels), most), dtype=np.uint8)
         if len(labels) > most:
             kept = np.sort(np.argsort(-count, kind="stable")[: most - 1])
@@ -178,16 +177,6 @@ def shown_attributes(real: Encoded) -> tuple[Shown, ...]:
 def _cells(categories: list[int], most: int) -> int:
     held = [min(number, most) for number in categories]
     return sum(a * b for a, b in itertools.combinations(held, 2))
-
-
-def _labels(schema: Schema, position: int) -> tuple[str, ...]:
-    group = list(schema.group_attributes.values())
-    if position == len(group):
-        return tuple(str(size) for size in schema.sizes)
-    attributes = [*group, None, *schema.member_attributes.values()]
-    attribute = attributes[position]
-    assert attribute is not None  # noqa: S101  (the size was dealt with above)
-    return tuple(attribute.label(code) for code in range(attribute.size))
 
 
 def _columns(data: Encoded) -> dict[int, Codes]:

@@ -24,8 +24,8 @@ from kinfolk.data.tables import TableLike
 from kinfolk.errors import KinfolkError
 from kinfolk.evaluate.compare import NOTICE, Comparison, Stage, compare
 from kinfolk.evaluate.distributions import Distribution
-from kinfolk.evaluate.integrity import find_tables
 from kinfolk.evaluate.metrics import BANDS, COMMON
+from kinfolk.evaluate.sides import find_tables
 from kinfolk.evaluate.verdict import number_words
 from kinfolk.privacy.certificate import accounting_text, check_certificate, read_certificate
 from kinfolk.queries.workload import Workload
@@ -73,7 +73,9 @@ class Evaluation:
         return {name: target / name for name in contents}
 
     def _repr_html_(self) -> str:
-        return notebook(self.comparison)
+        found = self.comparison
+        words = families(found.schema)
+        return _templates().render("notebook.html.j2", found=found, words=words, notice=NOTICE)
 
     def __repr__(self) -> str:
         total = self.comparison.families["all"]
@@ -104,7 +106,7 @@ def evaluate(
     >>> schema, tables = load_detroit()
     >>> workload = Workload.of(schema, k=1)
     >>> evaluate(schema, real=tables, synthetic=tables, workload=workload)
-    Evaluation(503 queries, max error 0, mean 0; NOT PRIVATE)
+    Evaluation(507 queries, max error 0, mean 0; NOT PRIVATE)
     """
     certificate = None
     if isinstance(synthetic, str | Path):
@@ -143,10 +145,10 @@ def _certificate(folder: str | Path) -> Mapping[str, Any] | str | None:
 
 def page(found: Comparison, certificate: Mapping[str, Any] | str | None = None) -> str:
     """The whole page."""
-    style, script = _read("static/report.css"), _script()
+    style, script = _templates().read("static/report.css"), _script()
     words = families(found.schema)
     used = sorted({name for one in found.worst for name in one.attributes})
-    return _render(
+    return _templates().render(
         "report.html.j2",
         found=found,
         groups=found.schema.table_names[0],
@@ -168,29 +170,15 @@ def page(found: Comparison, certificate: Mapping[str, Any] | str | None = None) 
     )
 
 
-def notebook(found: Comparison) -> str:
-    """The table of errors, for a notebook."""
-    words = families(found.schema)
-    return _render("notebook.html.j2", found=found, words=words, notice=NOTICE)
-
-
-def _render(template: str, **values: object) -> str:
-    return _environment().render(template, **values)
-
-
 @cache
-def _environment() -> Templates:
+def _templates() -> Templates:
     filters = {"comma": comma, "percent": percent, "points": points, "times": times}
     return Templates("kinfolk.evaluate", {**filters, "figure": number_words})
 
 
-def _read(name: str) -> str:
-    return _environment().read(name)
-
-
 def _script() -> str:
     """The page's script: its files in order, in a scope of their own."""
-    parts = (_read(f"static/{name}.js") for name in ("charts", "choices", "tables"))
+    parts = (_templates().read(f"static/{name}.js") for name in ("charts", "choices", "tables"))
     return f'(() => {{\n"use strict";\n{"".join(parts)}}})();'
 
 

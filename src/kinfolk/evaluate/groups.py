@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk._typing import Ints
+from kinfolk.data.buckets import Hashes, mix
 from kinfolk.data.encoded import Encoded
 from kinfolk.evaluate.distributions import Shown, distance
 from kinfolk.schema import Schema
 
 CHUNK = 65_536
 """Groups whose members are paired at a time."""
-Hashes = npt.NDArray[np.uint64]
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 SEED = 20_240_229
 """These draws only set a yardstick; the same data gives the same report."""
@@ -188,7 +188,7 @@ def identities(data: Encoded) -> Hashes:
     Others have different ones, but for a chance of under one in a million among millions of groups.
     """
     members = np.full(data.people, len(data.individual.T), np.uint64)
-    for codes in (*data.individual.T, _role(data)):
+    for codes in (*data.individual.T, data.role_or_zero):
         members = _mixed(members, codes)
     found = np.full(data.groups, len(data.group.T), np.uint64)
     for codes in data.group.T:
@@ -198,18 +198,9 @@ def identities(data: Encoded) -> Hashes:
     return _mixed(_mixed(found, together), data.sizes)
 
 
-def _role(data: Encoded) -> npt.NDArray[np.uint8]:
-    return np.zeros(data.people, np.uint8) if data.role is None else data.role
-
-
 def _mixed(before: Hashes, codes: npt.NDArray[Any]) -> Hashes:
-    """Hashes with one more number each: the mixing function of SplitMix64."""
-    found = (before + codes.astype(np.uint64)) * _STEP
-    found ^= found >> np.uint64(30)
-    found *= np.uint64(0xBF58476D1CE4E5B9)
-    found ^= found >> np.uint64(27)
-    found *= np.uint64(0x94D049BB133111EB)
-    return np.asarray(found ^ (found >> np.uint64(31)))
+    """Hashes with one more number each, as in SplitMix64."""
+    return mix((before + codes.astype(np.uint64)) * _STEP)
 
 
 def _share(those: Hashes, among: Hashes) -> float:

@@ -120,11 +120,11 @@ class AnswerPairs:
     @classmethod
     def of(cls, real: Counter, other: Counter) -> AnswerPairs:
         """From exact counts."""
-        return cls(workload=real.workload, real=shares(real), other=shares(other))
+        return cls(workload=real.workload, real=real.shares, other=other.shares)
 
     def against(self, other: Counter) -> AnswerPairs:
         """The same real answers beside those of another dataset."""
-        return replace(self, other=shares(other))
+        return replace(self, other=other.shares)
 
     @cached_property
     def levels(self) -> npt.NDArray[np.int8]:
@@ -215,15 +215,6 @@ def by_attribute(sets: tuple[SetErrors, ...]) -> tuple[AttributeErrors, ...]:
             )
         )
     return tuple(sorted(listed, key=lambda one: -one.mean))
-
-
-def shares(counter: Counter) -> Floats:
-    """Counts as shares: of groups at the group level, of people at the others."""
-    found: Floats = np.empty(len(counter.counts))
-    for marginal, place in counter.workload.slices():
-        total = counter.groups if marginal.level == Level.GROUP else counter.people
-        np.divide(counter.counts[place], total, out=found[place])
-    return found
 
 
 def _p95(errors: Floats) -> float:

@@ -281,15 +281,14 @@ LABEL = "NOT PRIVATE: true errors, from seeded noise"
 """Stands in every file."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Errors:
-    """Absolute errors on shares, over all queries."""
-
-    max_error: float
-    mean_error: float
-    sampled_max_error: float
-    """Of a table drawn from the model, with as many groups as the data."""
-    sampled_mean_error: float
+MEASURES = {
+    "max_error": "Max error",
+    "mean_error": "Mean error",
+    "sampled_max_error": "Max error of a sampled table",
+    "sampled_mean_error": "Mean error of a sampled table",
+}
+"""The kinds of error that a run leaves, and what people call them: absolute errors on shares, over
+all queries; a sampled table has as many groups as the data."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -297,12 +296,11 @@ class Result:
     """A run that is finished."""
 
     run: Run
-    errors: Errors
+    errors: Mapping[str, float]
+    """By the name of the measure."""
     seconds: float
 
 
-MEASURES = tuple(field.name for field in fields(Errors))
-"""The kinds of error that a run leaves."""
 HEADER = [*(field.name for field in fields(Run)), *MEASURES, "seconds", "label"]
 
 
@@ -336,7 +334,7 @@ class RunFile:
 
     def add(self, result: Result) -> None:
         """Keep a finished run: it is on disk when this returns."""
-        row = [*asdict(result.run).values(), *asdict(result.errors).values()]
+        row = [*asdict(result.run).values(), *(result.errors[name] for name in MEASURES)]
         append_row(self.folder / RUNS, [*row, round(result.seconds, 3), LABEL])
         self.results[result.run] = result
 
@@ -378,7 +376,7 @@ def _result(row: dict[str, str]) -> Result:
     place = row["queries"], row["method"], float(row["epsilon"]), int(row["rounds"])
     return Result(
         run=Run(*place, int(row["seed"])),
-        errors=Errors(**{name: float(row[name]) for name in MEASURES}),
+        errors={name: float(row[name]) for name in MEASURES},
         seconds=float(row["seconds"]),
     )
 

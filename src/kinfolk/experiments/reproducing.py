@@ -28,8 +28,7 @@ from kinfolk._io import passing_folder
 from kinfolk.data.encode import encode
 from kinfolk.data.tables import TableLike
 from kinfolk.errors import KinfolkError
-from kinfolk.evaluate.metrics import shares
-from kinfolk.experiments.grid import LABEL, Errors, Experiment, Grid, Result, Run, RunFile
+from kinfolk.experiments.grid import LABEL, Experiment, Grid, Result, Run, RunFile
 from kinfolk.experiments.simulate import simulate
 from kinfolk.methods.method import Method, Training
 from kinfolk.models.base import Model, sample
@@ -159,8 +158,8 @@ def true_errors(
     for chunk in sample(model, exact.groups, rng=rng):
         drawn.add(chunk)
     answers = np.asarray(model.answer(exact.workload), np.float64)
-    true = shares(exact)
-    return {"model": np.abs(answers - true), "sampled": np.abs(shares(drawn) - true)}
+    true = exact.shares
+    return {"model": np.abs(answers - true), "sampled": np.abs(drawn.shares - true)}
 
 
 def perform(grid: Grid, dataset: Dataset, run: Run, *, scratch: Path) -> Result:
@@ -176,12 +175,12 @@ def perform(grid: Grid, dataset: Dataset, run: Run, *, scratch: Path) -> Result:
     rng = np.random.default_rng([seed, 0])
     training = fit_seeded(grid.method(run), counter, guarantee, seed=seed, rng=rng, scratch=scratch)
     found = true_errors(training.model(), counter, rng)
-    errors = Errors(
-        max_error=float(found["model"].max()),
-        mean_error=float(found["model"].mean()),
-        sampled_max_error=float(found["sampled"].max()),
-        sampled_mean_error=float(found["sampled"].mean()),
-    )
+    errors = {
+        "max_error": float(found["model"].max()),
+        "mean_error": float(found["model"].mean()),
+        "sampled_max_error": float(found["sampled"].max()),
+        "sampled_mean_error": float(found["sampled"].mean()),
+    }
     return Result(run=run, errors=errors, seconds=time.perf_counter() - start)
 
 

@@ -21,14 +21,6 @@ from kinfolk.experiments.reproducing import SIMULATED
 BEST = "best T, chosen with the true errors as the paper does; not private"
 """How the choice of T is labelled, everywhere."""
 
-NAMES = {
-    "max_error": "Max error",
-    "mean_error": "Mean error",
-    "sampled_max_error": "Max error of a sampled table",
-    "sampled_mean_error": "Mean error of a sampled table",
-}
-"""Measures, for people."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
@@ -87,9 +79,7 @@ def summarise(results: Iterable[Result]) -> list[Cell]:
         run = result.run
         seeds.setdefault((run.queries, run.method, run.epsilon, run.rounds), []).append(result)
     errors = {
-        key: {
-            name: Estimate.of([getattr(one.errors, name) for one in several]) for name in MEASURES
-        }
+        key: {name: Estimate.of([one.errors[name] for one in several]) for name in MEASURES}
         for key, several in seeds.items()
     }
     least: dict[tuple[str, str, float], int] = {}
@@ -179,7 +169,7 @@ def _markdown(
     lines = [f"# {title}", "", *(f"{note}  " for note in notes), ""]
     for queries in dict.fromkeys(cell.queries for cell in cells):
         own = [cell for cell in cells if cell.best and cell.queries == queries]
-        for measure, name in NAMES.items():
+        for measure, name in MEASURES.items():
             lines += [f"## {name}, {queries} queries", "", *_table(own, measure), ""]
         lines += [f"In brackets, T: {BEST}. It is chosen by the max error of the model.", ""]
     lines += ["## Settings", ""]
@@ -255,7 +245,7 @@ def figures(cells: Sequence[Cell], *, title: str, notes: Sequence[str]) -> dict[
 def _against_epsilon(cells: Sequence[Cell]) -> list[Panel]:
     return [
         Panel(
-            title=NAMES[measure],
+            title=MEASURES[measure],
             x_label="epsilon",
             series=_series(cells, measure, lambda cell: cell.epsilon),
         )

@@ -80,7 +80,9 @@ class AdaptiveMeasurements:
             measure = view.measure_query(0, rho=shares.measure)
         for turn in range(1, self.rounds + 1):
             found.append(Step(key=f"select {turn}", rho=shares.select, purchase=select))
-            found.append(Step(key=f"measure {turn}", rho=shares.measure, purchase=measure))
+            found.append(
+                Step(key=f"measure {turn}", rho=shares.measure, purchase=measure, chosen=True)
+            )
         return found
 
     def run(

@@ -15,19 +15,25 @@ from kinfolk.methods.priority import BY_ITSELF, comes_ahead, priority
 from kinfolk.privacy.mechanisms import Gaussian
 from kinfolk.privacy.sensitivity import moves_whole_groups
 from kinfolk.privacy.view import PublicView
-from kinfolk.queries.added_marginals import is_sizes, parts_of
+from kinfolk.queries.added_marginals import is_roles, is_sizes, parts_of
 from kinfolk.queries.workload import Marginal, order_of
 from kinfolk.schema import Level, Schema
 
-NOISIEST = 0.2
+NOISIEST, NOISIEST_INFORMED = 0.2, 1.0
 """The largest noise on a cell, as a share of all groups, with which a marginal is worth buying:
-beyond it, marginals of fewer attributes leave smaller errors."""
-SIZES = "sizes"
-"""What the step is called that buys how many groups there are of each size."""
+beyond it, marginals of fewer attributes leave smaller errors. Also where public tables say what is
+to be expected: a tilt learns little, and that from all marginals together."""
+SIZES, ROLES = "sizes", "roles"
+"""What the steps are called that buy how many groups there are of each size, and how many members
+of each role."""
 SIZE_NOISE = 0.0025
-"""The noise on a size that is aimed at, as a share of all groups: sizes come first, ..."""
-SIZES_SHARE = (Fraction(1, 100), Fraction(25, 100))
-"""... for so much of the budget at least and at most."""
+"""The noise on either that is aimed at, as a share of all groups: they come first, ..."""
+LEAST_SHARE = Fraction(1, 100)
+"""... for so much of the budget at least ..."""
+MOST_SHARE = {SIZES: Fraction(25, 100), ROLES: Fraction(3, 100)}
+"""... and at most; ..."""
+MOST_INFORMED = Fraction(5, 100)
+"""... where public tables tell of them, no more than this."""
 BY_BINS, FINELY = "numbers 1 of 2", "numbers 2 of 2"
 """What the steps are called that buy every number on its own."""
 NUMBER_SHARE, NUMBERS_SHARE = Fraction(3, 400), Fraction(6, 100)
@@ -91,12 +97,13 @@ def allocate_budget(view: PublicView) -> dict[str, MeasurementGroup]:
         if at not in own:
             orders.setdefault(_related(marginal), set()).add(order_of(marginal))
     most = {kind: max(found) for kind, found in orders.items()}
+    noisiest = NOISIEST_INFORMED if view.informed else NOISIEST
     while True:
         groups = _grouped(view, _needed(view, most), rho)
         noisy = {
             _related(marginals[one.marginals[0]])
             for one in groups
-            if one.sigma(view) / view.groups > NOISIEST
+            if one.sigma(view) / view.groups > noisiest
         }
         fewer = {kind: most[kind] - 1 for kind in noisy if most[kind] > min(orders[kind])}
         if not fewer:
@@ -122,22 +129,26 @@ def is_own(schema: Schema, marginal: Marginal) -> bool:
 
 
 def _sizes(view: PublicView) -> dict[str, MeasurementGroup]:
-    """How many groups there are of each size, as precisely as it takes, if there are several."""
+    """Sizes and roles, as precisely as it takes, if there are several."""
     schema = view.workload.schema
-    found = [
-        at
-        for at, one in enumerate(view.workload.marginals)
-        if is_sizes(schema, one) and one.level is Level.GROUP and _whole(view, at)
-    ]
-    # Where no unit can change a size, sizes are public, and not worth a step of their own.
-    if not found or len(schema.sizes) == 1:
+    if len(schema.sizes) == 1:
         return {}
-    at = found[0]
-    aim = SIZE_NOISE * (view.groups or 1) * int(view.weights[at].max())
-    share = Fraction(_squares(view, [at])) / Fraction(2 * aim**2) / view.rho
-    least, most = SIZES_SHARE
-    share = min(max(share, least), most).limit_denominator(10**6)
-    return {SIZES: MeasurementGroup(marginals=(at,), rho=view.rho * share)}
+    places = {
+        SIZES if is_sizes(schema, one) else ROLES: at
+        for at, one in reversed(list(enumerate(view.workload.marginals)))
+        # Where no unit can change a size, sizes are public, and not worth a step of their own.
+        if _whole(view, at)
+        and (is_sizes(schema, one) or (is_roles(schema, one) and one.level is Level.INDIVIDUAL))
+    }
+    found = {}
+    for key in sorted(places, reverse=True):
+        at = places[key]
+        aim = SIZE_NOISE * (view.groups or 1) * int(view.weights[at].max())
+        share = Fraction(_squares(view, [at])) / Fraction(2 * aim**2) / view.rho
+        most = min(MOST_SHARE[key], MOST_INFORMED) if view.informed else MOST_SHARE[key]
+        share = min(max(share, LEAST_SHARE), most).limit_denominator(10**6)
+        found[key] = MeasurementGroup(marginals=(at,), rho=view.rho * share)
+    return found
 
 
 def too_noisy(view: PublicView) -> tuple[str, ...]:

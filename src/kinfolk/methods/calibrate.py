@@ -19,6 +19,7 @@ import numpy as np
 
 from kinfolk._typing import Floats, Ints
 from kinfolk.methods.mixture_fit import Measured, Table
+from kinfolk.methods.smooth import falling
 from kinfolk.models.layout import Layout
 from kinfolk.queries.added_marginals import is_sizes
 from kinfolk.queries.workload import Marginal
@@ -30,9 +31,6 @@ CAUTION = 0.5
 """... and how far they go each time: two numbers that hang together would both go all the way."""
 USUAL_TILT = 0.5
 """By how much the logarithm of a number's factors may usually differ from none."""
-USUAL_BEND = (0.25, 1.0)
-"""By how much the logarithms of neighbouring categories usually bend, up and down: what is rare
-becomes rarer towards the ends, and does not rise again, unless it stands out of the noise."""
 LARGEST = 20.0
 """No factor of a size is larger than this in one turn, or smaller than one over it."""
 
@@ -145,44 +143,3 @@ def _normal(table: Table, segments: Ints) -> Table:
     """Every distribution of a table of probabilities with a total of 1."""
     totals = np.add.reduceat(table, segments[:-1], axis=0)
     return np.asarray(table / np.repeat(totals, np.diff(segments), axis=0))
-
-
-def falling(rates: Floats, precision: Floats) -> Floats:
-    """Noisy shares of ordered categories, with the noise of rare ones taken out.
-
-    As near to what was measured as a curve can be whose logarithm bends no more than is usual. What
-    stands out of its noise stays where it is; rare categories, at the ends, follow their
-    neighbours.
-
-    >>> falling(np.array([0.5, 0.3, 0.12, -0.01, 0.03]), np.full(5, 1e4)).round(3).tolist()
-    [0.5, 0.3, 0.118, 0.01, 0.001]
-    """
-    number = len(rates)
-    noise = 1 / np.sqrt(precision)
-    logs = np.log(np.maximum(rates, noise))
-    bends = np.diff(np.eye(number), n=2, axis=0)
-
-    def stiff(at: Floats) -> Floats:
-        usual = np.where(bends @ at > 0, *USUAL_BEND)
-        return np.asarray(bends.T @ (bends / usual[:, None] ** 2))
-
-    def cost(at: Floats) -> float:
-        off = (np.exp(at) - rates) / noise
-        return float(off @ off + at @ stiff(at) @ at)
-
-    damping = 1.0
-    for _ in range(200):
-        # A little more, as nothing holds what has all but vanished.
-        own, held = np.exp(logs), stiff(logs) + 1e-6 * np.eye(number)
-        pull = own * precision * (own - rates) + held @ logs
-        around = np.diag(own * own * precision) + held
-        step = np.linalg.solve(around + damping * np.diag(np.diag(around)), -pull)
-        if cost(logs + step) < cost(logs):
-            logs, damping = logs + step, damping / 4
-            if np.abs(step).max() < 1e-9:
-                break
-        elif damping > 1e9:
-            break
-        else:
-            damping *= 4
-    return np.exp(logs)

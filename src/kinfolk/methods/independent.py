@@ -47,7 +47,7 @@ class Independent:
 
     >>> from kinfolk import Workload, load_schema
     >>> Independent().asks(Workload.of(load_schema("acs-red")))
-    Workload(43 queries in 10 marginals: 15 group, 28 individual)
+    Workload(51 queries in 10 marginals: 15 group, 36 individual)
     """
 
     @property

@@ -10,9 +10,11 @@ import numpy as np
 
 from kinfolk.errors import KinfolkError
 from kinfolk.methods.marginals import Marginals, MarginalsTraining
-from kinfolk.methods.method import Method
+from kinfolk.methods.method import Method, Step
 from kinfolk.methods.prior import PublicRates
 from kinfolk.privacy.curator import Curator
+from kinfolk.privacy.view import PublicView
+from kinfolk.queries.workload import Workload
 
 
 def check_informable(method: Method) -> Marginals:
@@ -27,7 +29,10 @@ def check_informable(method: Method) -> Marginals:
 
 @dataclass(frozen=True, kw_only=True)
 class InformedMarginals(Marginals):
-    """It buys the same, and learns from it with a prior, as far as that helps."""
+    """It learns from what it buys with a prior, as far as that helps.
+
+    It buys much the same, but knowing what is to be expected: see `allocate`.
+    """
 
     public: PublicRates
     """What is known beforehand; no setting, as it is much too long for one."""
@@ -42,6 +47,14 @@ class InformedMarginals(Marginals):
     def settings(self) -> Mapping[str, Any]:
         """What it was told, for the certificate, which describes the public tables elsewhere."""
         return {one.name: getattr(self, one.name) for one in fields(Marginals)}
+
+    def steps(self, view: PublicView) -> list[Step]:
+        """What it will buy."""
+        return super().steps(view.knowing(informed=True))
+
+    def planned_noise(self, view: PublicView, workload: Workload) -> list[float | None]:
+        """That of the marginals that are bought."""
+        return super().planned_noise(view.knowing(informed=True), workload)
 
     def start(self, curator: Curator, *, rng: np.random.Generator) -> MarginalsTraining:
         """Begin."""

@@ -21,6 +21,7 @@ from kinfolk.methods.allocate import (
     BANDS,
     BY_BINS,
     FINELY,
+    ROLES,
     SIZES,
     TOTALS,
     planned_purchases,
@@ -39,7 +40,14 @@ from kinfolk.methods.method import (
     nothing_left,
     silent,
 )
-from kinfolk.methods.mixture_fit import Measured, MixtureFit, Table, choose_passes, joined
+from kinfolk.methods.mixture_fit import (
+    Measured,
+    MixtureFit,
+    Table,
+    Trial,
+    choose_passes,
+    joined,
+)
 from kinfolk.methods.number_shapes import fit_shapes
 from kinfolk.methods.prior import (
     PRIOR_COMPONENTS,
@@ -169,6 +177,7 @@ class MarginalsTraining:
     ) -> None:
         self._settings, self._curator, self._rng = settings, curator, rng
         self._public, self._plan = public, PriorPlan()
+        self._view = curator.view.knowing(informed=public is not None)
         self._layout = Layout.of(curator.workload.schema, scheme=settings.scheme)
         self._parts: list[Table] = []
         self._fit: MixtureFit | None = None
@@ -181,9 +190,10 @@ class MarginalsTraining:
 
     def run(self, progress: Progress = silent) -> None:
         """Spend the budget, then learn from what it bought."""
-        view = self._curator.view
+        view = self._view
         settings, rng = self._settings, self._rng
         found = self._buy(progress)
+        progress("preparing", 0, 1)
         dealt = deal_batches(self._layout, view, found, rng)
         narrow = likely_compositions(self._layout, [one.smoothed() for one in dealt], rng=rng)
         if narrow is not self._layout:
@@ -195,7 +205,8 @@ class MarginalsTraining:
         ]
         # What is tried out is fitted as all of it will be, and held against what was released.
         halves = [(one.smoothed(), other) for one, other in (b.split_noise(rng) for b in dealt)]
-        passes, misfit = choose_passes(
+        progress("preparing", 1, 1)
+        trial = choose_passes(
             self._layout,
             halves,
             components=sizes[0],
@@ -203,8 +214,8 @@ class MarginalsTraining:
             rng=rng,
             on_progress=lambda done: progress("trying", done, settings.max_passes),
         )
-        if self._public is None or not self._informed(batches, halves, misfit, progress):
-            self._fit_parts(batches, passes, sizes, progress)
+        if self._public is None or not self._informed(batches, halves, trial, progress):
+            self._fit_parts(batches, trial.passes, sizes, progress)
         measures = Measures.of(view, self._totals, Features.of(view.workload.schema))
         if self._totals:
             progress("raking", 0, 2)
@@ -216,7 +227,7 @@ class MarginalsTraining:
                 self._parts = [with_means(self._layout, batches, self._raked, every, view)]
                 self._raked = self._rake(measures)
             progress("raking", 2, 2)
-        self._repeat(dealt, passes, sizes[0], measures, progress)
+        self._repeat(dealt, trial.passes, sizes[0], measures, progress)
 
     def _rake(self, measures: Measures) -> Raked:
         model = self.model()
@@ -270,20 +281,20 @@ class MarginalsTraining:
     def findings(self) -> Mapping[str, Any]:
         """What was too noisy to be bought; how far public tables were of use, if there were any."""
         prior = {} if self._public is None else {"prior": self._plan.describe()}
-        left_out = too_noisy(self._curator.view.knowing(groups=self._groups))
+        left_out = too_noisy(self._view.knowing(groups=self._groups))
         return {**prior, **({"too_noisy": list(left_out)} if left_out else {})}
 
     def _informed(
         self,
         batches: Sequence[Measured],
         halves: Sequence[tuple[Measured, Measured]],
-        misfit: float,
+        trial: Trial,
         progress: Progress,
     ) -> bool:
         """Learn with what the public tables say, if that is better than without."""
         assert self._public is not None  # noqa: S101  (the caller has checked)
         settings, rng = self._settings, self._rng
-        view = self._curator.view
+        view = self._view
         known = deal_batches(self._layout, view, self._public.certain(view.weights), rng)
         prior = fit_public(
             self._layout,
@@ -297,7 +308,7 @@ class MarginalsTraining:
             self._layout,
             halves,
             prior,
-            without=misfit,
+            without=trial,
             most=settings.max_passes,
             rng=rng,
             on_progress=lambda done: progress("trying the prior", done, 2 * settings.max_passes),
@@ -313,9 +324,9 @@ class MarginalsTraining:
         """For each marginal the noisy rates and precisions of its cells, (2, cells)."""
         curator = self._curator
         number = self._groups = buy_groups(curator)
-        groups = planned_purchases(curator.view.knowing(groups=number))
+        groups = planned_purchases(self._view.knowing(groups=number))
         cost = affordable(curator, {key: one.rho for key, one in groups.items()})
-        if not set(cost) - {SIZES, BY_BINS, FINELY, TOTALS, BANDS}:
+        if not set(cost) - {SIZES, ROLES, BY_BINS, FINELY, TOTALS, BANDS}:
             raise nothing_left()
         found: dict[int, npt.NDArray[np.float64]] = {}
         for done, step in enumerate(cost, 1):
@@ -348,7 +359,7 @@ class MarginalsTraining:
         """
         model, numbers = self.model(), self._numbers
         refits = Refits(
-            view=self._curator.view.knowing(groups=self._groups),
+            view=self._view.knowing(groups=self._groups),
             layout=self._layout,
             groups_sigma=self._groups_sigma(),
             batches=batches,
@@ -369,11 +380,11 @@ class MarginalsTraining:
         """How numbers lie inside their bins, where that was bought."""
         if self._numbers is None:
             return None
-        return fit_shapes(model, self._curator.view, self._numbers, self._groups)
+        return fit_shapes(model, self._view, self._numbers, self._groups)
 
     def _groups_sigma(self) -> float:
         """The noise of the number of groups; none where it is public."""
-        view = self._curator.view
+        view = self._view
         if not view.sells_groups:
             return 0.0
         (step,) = first_steps(view)

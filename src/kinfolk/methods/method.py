@@ -40,6 +40,8 @@ class Step:
     """What it may cost."""
     purchase: Purchase
     """What that buys; of a query that is yet to be chosen, what the first one would."""
+    chosen: bool = False
+    """Whether what it touches is chosen on the way, by what was released before."""
 
 
 def first_steps(view: PublicView) -> list[Step]:

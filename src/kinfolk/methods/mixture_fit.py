@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -83,9 +84,9 @@ class Measured:
             precision[one.place] = 1 / variances
         return replace(self, rates=rates, precision=precision)
 
-    def misfit(self, probabilities: Table) -> float:
-        """The sum of squared distances, in units of the noise."""
-        distance = self.prepared.answers(probabilities) - self.rates
+    def misfit(self, answers: Floats) -> float:
+        """The sum of squared distances of answers, (queries,), in units of the noise."""
+        distance = answers - self.rates
         return float(self.precision @ (distance * distance))
 
     def gradient(self, probabilities: Table) -> Table:
@@ -116,7 +117,7 @@ class Measured:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Batches:
+class FitBatches:
     """All that a fit looks at, and in which step it looks at what."""
 
     every: Sequence[Measured]
@@ -157,7 +158,7 @@ class MixtureFit:
 
     def __init__(self, layout: Layout, batches: Sequence[Measured], logits: Table) -> None:
         self._segments = layout.segments
-        self._batches = Batches(every=batches)
+        self._batches = FitBatches(every=batches)
         self._logits = layout.masked(logits)
         self.probabilities = softmax(logits, self._segments)
         """(rows, K) the mixture so far."""
@@ -216,6 +217,60 @@ def cooling(passes: int) -> Floats:
     return 0.5 * (1 + np.cos(np.linspace(0, np.pi, number + 1)[1:]))
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Trial:
+    """What was learnt from one half of the information, held against the other."""
+
+    passes: int
+    """How many were made."""
+    answers: Sequence[Floats]
+    """What the model says by then of every batch."""
+    misfit: float
+    """Of these, by the other half."""
+
+    @classmethod
+    def of(cls, passes: int, others: Sequence[Measured], probabilities: Table) -> Trial:
+        """A model after so many passes."""
+        answers = [one.prepared.answers(probabilities) for one in others]
+        misfit = sum(one.misfit(said) for one, said in zip(others, answers, strict=True))
+        return cls(passes=passes, answers=answers, misfit=misfit)
+
+    def gain(self, without: Trial, others: Sequence[Measured]) -> float:
+        """By how much it is nearer to the other half than another trial.
+
+        In standard deviations of what the noise, which is the same for both, makes of that.
+        """
+        chance: float = sum(
+            float(one.precision @ (said - instead) ** 2)
+            for one, said, instead in zip(others, self.answers, without.answers, strict=True)
+        )
+        return (without.misfit - self.misfit) / max(2 * math.sqrt(chance), 1e-12)
+
+
+def best_trial(
+    step: Callable[[], Table],
+    others: Sequence[Measured],
+    *,
+    first: Trial | None = None,
+    most: int,
+    on_progress: Callable[[int], None],
+) -> Trial:
+    """The best of up to so many passes, each of which `step` makes: (rows, K) probabilities.
+
+    It ends once nothing was learnt for some passes; first: before any of them.
+    """
+    best = first
+    for done in range(1, most + 1):
+        trial = Trial.of(done, others, step())
+        on_progress(done)
+        if best is None or trial.misfit < best.misfit:
+            best = trial
+        elif done - best.passes >= PATIENCE:
+            break
+    assert best is not None  # noqa: S101  (there is at least one pass)
+    return best
+
+
 def choose_passes(
     layout: Layout,
     halves: Sequence[tuple[Measured, Measured]],
@@ -224,24 +279,21 @@ def choose_passes(
     most: int,
     rng: np.random.Generator,
     on_progress: Callable[[int], None],
-) -> tuple[int, float]:
+) -> Trial:
     """How many passes a fit should make: tried with one half of the information on the other.
 
     More passes than these would learn the noise by heart. All of the information bears a few more
     than half of it, and gets them when the fit settles. `most` says that there was no end to it.
-    Also the misfit of the other half by then.
     """
     fit = MixtureFit.random(layout, [one for one, _ in halves], components=components, rng=rng)
-    best, least = 1, np.inf
-    for done in range(1, most + 1):
+
+    def step() -> Table:
         fit.steps(np.ones(BATCHES), rng)
-        misfit = sum(other.misfit(fit.probabilities) for _, other in halves)
-        on_progress(done)
-        if misfit < least:
-            best, least = done, misfit
-        elif done - best >= PATIENCE:
-            return best, least
-    return most, least
+        return fit.probabilities
+
+    others = [other for _, other in halves]
+    best = best_trial(step, others, most=most, on_progress=on_progress)
+    return best if most - best.passes >= PATIENCE else replace(best, passes=most)
 
 
 def joined(layout: Layout, batches: Sequence[Measured], parts: Sequence[Table]) -> MixtureFit:

@@ -19,11 +19,12 @@ from kinfolk.methods.adam import Adam
 from kinfolk.methods.mixture_fit import (
     BATCHES,
     FORGETTING,
-    PATIENCE,
-    Batches,
+    FitBatches,
     Measured,
     MixtureFit,
     Table,
+    Trial,
+    best_trial,
     cooling,
 )
 from kinfolk.models.layout import Layout
@@ -39,9 +40,11 @@ RATE = 0.03
 """Of Adam, on what the tilt learns."""
 FREE_RATE = 0.02
 """Of Adam, on all logits, once they are free."""
-MARGIN = 1.0
-"""By how much a prior must be better than none, in standard deviations of a misfit by chance: the
-trial without it is of one mixture, and the real fit averages several, which is better."""
+MARGIN, FREE_MARGIN = 1.0, 3.0
+"""By how much a prior must be better than none, in standard deviations of what the noise makes of
+the difference, if it is tilted, and if every logit is learnt freely after that: the trial without a
+prior is of one mixture, and the real fit averages several, which is better; a tilt needs no such
+average, as it learns little."""
 
 Use = Literal["none", "tilt", "free"]
 """Of a prior: it is not used; it is tilted; it is tilted, and then every logit is learnt freely."""
@@ -85,10 +88,13 @@ class PriorPlan:
     """Passes in which it is tilted."""
     freeing: int = 0
     """Passes with all logits free, after that."""
+    gain: float = 0.0
+    """By how much it was better than no prior: see `Trial.gain`."""
 
     def describe(self) -> dict[str, object]:
         """For the certificate."""
-        return {"use": self.use, "tilting": self.tilting, "freeing": self.freeing}
+        said = {"use": self.use, "tilting": self.tilting, "freeing": self.freeing}
+        return {**said, "gain": round(self.gain, 1)}
 
 
 def fit_public(
@@ -114,7 +120,7 @@ class Tilt:
 
     def __init__(self, layout: Layout, batches: Sequence[Measured], prior: Table) -> None:
         self._segments, self._compositions = layout.segments, layout.group_start
-        self._batches = Batches(every=batches)
+        self._batches = FitBatches(every=batches)
         self._logits = layout.masked(prior.copy())
         self._shift = np.zeros((len(prior), 1), prior.dtype)
         self._log_weights = np.zeros(prior.shape[1], prior.dtype)
@@ -197,40 +203,39 @@ def choose_plan(
     halves: Sequence[tuple[Measured, Measured]],
     prior: Table,
     *,
-    without: float,
+    without: Trial,
     most: int,
     rng: np.random.Generator,
     on_progress: Callable[[int], None],
 ) -> PriorPlan:
     """How to use a prior, if at all: tried with one half of the information on the other.
 
-    `without` is the misfit of the other half without a prior.
+    `without` is the trial without a prior.
     """
-    fit = Tilt(layout, [one for one, _ in halves], prior)
     others = [other for _, other in halves]
     done = 0
 
-    def best_of(*, free: bool) -> tuple[int, float]:
+    def tell(_: int) -> None:
         nonlocal done
-        best, least = 0, sum(other.misfit(fit.weighted) for other in others)
-        for passes in range(1, most + 1):
-            fit.steps(np.ones(BATCHES), rng, free=free)
-            misfit = sum(other.misfit(fit.weighted) for other in others)
-            done += 1
-            on_progress(done)
-            if misfit < least:
-                best, least = passes, misfit
-            elif passes - best >= PATIENCE:
-                break
-        return best, least
+        done += 1
+        on_progress(done)
 
-    tilting, tilted = best_of(free=False)
+    def best_of(fit: Tilt, *, free: bool) -> Trial:
+        def step() -> Table:
+            fit.steps(np.ones(BATCHES), rng, free=free)
+            return fit.weighted
+
+        first = Trial.of(0, others, fit.weighted)
+        return best_trial(step, others, first=first, most=most, on_progress=tell)
+
+    tilted = best_of(Tilt(layout, [one for one, _ in halves], prior), free=False)
     fit = Tilt(layout, [one for one, _ in halves], prior)
-    for _ in range(tilting):
+    for _ in range(tilted.passes):
         fit.steps(np.ones(BATCHES), rng)
-    freeing, freed = best_of(free=True)
-    if min(tilted, freed) > without - MARGIN * np.sqrt(2 * without):
-        return PriorPlan(use="none")
-    if freed < tilted and freeing:
-        return PriorPlan(use="free", tilting=tilting, freeing=freeing)
-    return PriorPlan(use="tilt", tilting=tilting)
+    freed = best_of(fit, free=True)
+    gains = tilted.gain(without, others), freed.gain(without, others)
+    if freed.misfit < tilted.misfit and freed.passes and gains[1] >= FREE_MARGIN:
+        return PriorPlan(use="free", tilting=tilted.passes, freeing=freed.passes, gain=gains[1])
+    if gains[0] >= MARGIN:
+        return PriorPlan(use="tilt", tilting=tilted.passes, gain=gains[0])
+    return PriorPlan(gain=max(gains))

@@ -22,16 +22,17 @@ from kinfolk.models.layout import Layout
 from kinfolk.models.raking import Features, Raking
 from kinfolk.models.records import Records, composition_of
 from kinfolk.privacy.view import PublicView
-from kinfolk.queries.added_marginals import is_sizes
 from kinfolk.queries.workload import Marginal
-from kinfolk.schema import Level
+from kinfolk.schema import Level, Schema
+from kinfolk.schema.totals import Totals
 
 POOL = 30_000
 """Groups that are drawn from the model to find the weights of groups."""
 TRUST = 150.0
 """How much the model is worth beside the measurements: as much as a survey of so many groups."""
-HELD = 1.0
-"""What is to stay as the model has it is held as if measured, with so many times the noise."""
+HELD, HELD_LOOSELY = 1.0, 3.0
+"""What is to stay as the model has it is held as if measured, with so many times the noise; the
+second is for the bins of numbers that have a total, which is to come out."""
 CERTAIN = 100.0
 """How much more precisely than what was bought raked groups are believed to tell numbers."""
 LARGEST = 4.0
@@ -102,7 +103,7 @@ class Raked:
 def with_means(
     layout: Layout, batches: Sequence[Measured], raked: Raked, table: Table, view: PublicView
 ) -> Table:
-    """The mixture, tilted so that its numbers are as those of the raked groups.
+    """The mixture, tilted so that numbers with a total are as those of the raked groups.
 
     So answers of the model know of the totals, too, and less is left to raking.
     """
@@ -110,10 +111,11 @@ def with_means(
     for batch in batches:
         if not batch.own:
             continue
+        totals = _with_totals(layout.schema)
         rates = [
-            np.full(one.cells, np.nan)
-            if is_sizes(layout.schema, one)
-            else raked.rates(one, view.weights[places[one]])
+            raked.rates(one, view.weights[places[one]])
+            if _number_of(one) in totals
+            else np.full(one.cells, np.nan)
             for one in batch.own
         ]
         wanted = np.concatenate(rates)
@@ -135,27 +137,63 @@ def fit_raking(records: Records, measures: Measures, *, rng: np.random.Generator
     usual = every.mean(axis=0, dtype=np.float64)
     known = np.isfinite(measures.noise)
     targets = np.where(known, measures.targets, usual)
-    noise = np.where(known, measures.noise, HELD * measures.noise[known].min())
+    held = np.where(_of_totals(features), HELD_LOOSELY, HELD)
+    noise = np.where(known, measures.noise, held * measures.noise[known].min())
     columns = np.flatnonzero(every.max(axis=0) > every.min(axis=0))
     chosen = every[:, columns]
     strata = np.unique(composition_of(pool), return_inverse=True)[1]
-    found, weights = _tilted(chosen, strata, targets[columns], TRUST * noise[columns] ** 2)
-    slopes = np.zeros(features.size)
-    slopes[columns] = found
-    scores = chosen @ found
+    slopes = _tilted(chosen, strata, targets[columns], TRUST * noise[columns] ** 2)
+    raking = _raking(features, columns, slopes, chosen @ slopes, pool.sizes)
+    # What cannot become as likely as it should be counts as it will be drawn.
+    drawn = _as_drawn(raking.chances(pool), strata)
+    return Raked(raking=raking, means=drawn @ every, pool=pool, weights=drawn)
+
+
+def _with_totals(schema: Schema) -> set[tuple[Level, int]]:
+    """The numbers that have a total, by level and position."""
+    return {(one.level, at) for one in Totals(schema=schema).sums for at in one.positions}
+
+
+def _number_of(marginal: Marginal) -> tuple[Level, int] | None:
+    """The number that a marginal is about, if it is about one and nothing else."""
+    if not marginal.alone or marginal.total:
+        return None
+    own = marginal.group if marginal.level is Level.GROUP else marginal.individual
+    return marginal.level, own[0]
+
+
+def _of_totals(features: Features) -> npt.NDArray[np.bool_]:
+    """(features,) which are bins of numbers that have a total."""
+    totals = _with_totals(features.schema)
+    own = [_number_of(one) in totals for one in features.marginals]
+    return np.repeat(own, [one.cells for one in features.marginals])
+
+
+def _raking(
+    features: Features, columns: Ints, slopes: Floats, scores: Floats, sizes: Ints
+) -> Raking:
+    """From the coefficients of some columns, and what they make of groups of these sizes."""
+    every = np.zeros(features.size)
+    every[columns] = slopes
     levels = np.zeros(len(features.schema.sizes))
     for at, size in enumerate(features.schema.sizes):
-        own = scores[pool.sizes == size]
+        own = scores[sizes == size]
         if len(own):
             levels[at] = -own.max() - np.log(LARGEST * np.exp(own - own.max()).mean())
-    raking = Raking(features=features, slopes=slopes, levels=levels)
-    return Raked(raking=raking, means=weights @ every, pool=pool, weights=weights)
+    return Raking(features=features, slopes=every, levels=levels)
+
+
+def _as_drawn(chances: Floats, strata: Ints) -> Floats:
+    """(groups,) what each group stands for if it is kept with a chance, and strata stay."""
+    weights = np.maximum(chances, 1e-300)
+    weights *= (np.bincount(strata) / np.bincount(strata, weights))[strata]
+    return np.asarray(weights / len(strata))
 
 
 def _tilted(
     features: npt.NDArray[np.float32], strata: Ints, targets: Floats, pull: Floats
-) -> tuple[Floats, Floats]:
-    """The coefficients, (features,), and the weights, (groups,), that they give.
+) -> Floats:
+    """The coefficients, (features,).
 
     By Newton's method on a convex function: in every stratum the logarithm of a sum of exponential
     weights, less the targets, and `pull` back towards none.
@@ -191,4 +229,4 @@ def _tilted(
         if not then < cost - TINY:
             break
         slopes, cost, weights = slopes + length * step, then, found
-    return slopes, weights
+    return slopes

@@ -1,4 +1,4 @@
-"""Tables of a number by the same number of a relative, with the noise of unlikely cells taken out.
+"""What was measured, with the noise of unlikely cells taken out: of relatives' numbers, of sizes.
 
 Relatives' ages lie near a diagonal. In a noisy table, cells far from it are as often above zero as
 below, and what is above would be learnt: couples of 25 and 70. A small model of the table knows
@@ -9,6 +9,7 @@ becomes what was measured. All that is seen here is released.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,8 +20,11 @@ USUAL = 2.0
 """How far from 0 the model's coefficients usually are, but for rows and columns."""
 LEAST = 0.05
 """The least variance that is believed of a cell, as a share of what was measured with."""
-TURNS = 100
-"""Steps of the fit, at most."""
+USUAL_BEND = (0.25, 1.0)
+"""By how much the logarithms of neighbouring categories usually bend, up and down: what is rare
+becomes rarer towards the ends, and does not rise again, unless it stands out of the noise."""
+TURNS = 200
+"""Steps of a fit, at most."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +80,7 @@ def _terms(table: NumberTable) -> tuple[Floats, int]:
 def _fitted(terms: Floats, held: Floats, seen: Floats) -> tuple[Floats, Floats]:
     """The likeliest table where the noise of a cell is 1, and its variances, (cells,) each.
 
-    held: (terms,) how much every coefficient is held back. By steps of Levenberg and Marquardt.
+    held: (terms,) how much every coefficient is held back.
     """
     size = round(len(seen) ** 0.5)
     square = seen.reshape(size, size)
@@ -93,25 +97,68 @@ def _fitted(terms: Floats, held: Floats, seen: Floats) -> tuple[Floats, Floats]:
         off = table(where) - seen
         return float(off @ off + held @ where**2)
 
-    damping, now = 1e-2, cost(at)
-    for _ in range(TURNS):
-        own = table(at)
+    def around(where: Floats) -> tuple[Floats, Floats]:
+        own = table(where)
         slope = terms * own[:, None]
-        bend = slope.T @ slope + np.diag(held)
-        pull = slope.T @ (own - seen) + held * at
-        step = np.linalg.solve(bend + damping * np.diag(np.diag(bend) + 1e-3), -pull)
-        then = cost(at + step)
-        if then < now:
-            done = now - then < 1e-6 * (1 + now)
-            at, now, damping = at + step, then, damping / 5
-            if done:
-                break
-        elif damping > 1e8:
-            break
-        else:
-            damping *= 4
-    own = table(at)
+        return slope.T @ (own - seen) + held * where, slope.T @ slope + np.diag(held)
+
+    own = table(_lowest(at, cost, around))
     slope = terms * own[:, None]
     known = slope.T @ slope
     spread = np.linalg.solve(known + np.diag(held), slope.T)
     return own, np.asarray((slope * spread.T).sum(axis=1))
+
+
+def falling(rates: Floats, precision: Floats) -> Floats:
+    """Noisy shares of ordered categories, with the noise of rare ones taken out.
+
+    As near to what was measured as a curve can be whose logarithm bends no more than is usual. What
+    stands out of its noise stays where it is; rare categories, at the ends, follow their
+    neighbours.
+
+    >>> falling(np.array([0.5, 0.3, 0.12, -0.01, 0.03]), np.full(5, 1e4)).round(3).tolist()
+    [0.5, 0.3, 0.118, 0.01, 0.001]
+    """
+    number = len(rates)
+    noise = 1 / np.sqrt(precision)
+    bends = np.diff(np.eye(number), n=2, axis=0)
+
+    def stiff(at: Floats) -> Floats:
+        usual = np.where(bends @ at > 0, *USUAL_BEND)
+        return np.asarray(bends.T @ (bends / usual[:, None] ** 2))
+
+    def cost(at: Floats) -> float:
+        off = (np.exp(at) - rates) / noise
+        return float(off @ off + at @ stiff(at) @ at)
+
+    def around(at: Floats) -> tuple[Floats, Floats]:
+        # A little more, as nothing holds what has all but vanished.
+        own, held = np.exp(at), stiff(at) + 1e-6 * np.eye(number)
+        return own * precision * (own - rates) + held @ at, np.diag(own * own * precision) + held
+
+    return np.asarray(np.exp(_lowest(np.log(np.maximum(rates, noise)), cost, around)))
+
+
+def _lowest(
+    at: Floats,
+    cost: Callable[[Floats], float],
+    around: Callable[[Floats], tuple[Floats, Floats]],
+) -> Floats:
+    """Where a cost is lowest, by steps of Levenberg and Marquardt.
+
+    around: half its gradient, (numbers,), and about half its curvature, (numbers, numbers).
+    """
+    damping, now = 1.0, cost(at)
+    for _ in range(TURNS):
+        pull, bend = around(at)
+        step = np.linalg.solve(bend + damping * np.diag(np.diag(bend)), -pull)
+        then = cost(at + step)
+        if then < now:
+            at, now, damping = at + step, then, damping / 4
+            if np.abs(step).max() < 1e-9:
+                break
+        elif damping > 1e9:
+            break
+        else:
+            damping *= 4
+    return at

@@ -42,11 +42,6 @@ def batch_rng(seeds: Seeds, at: int) -> np.random.Generator:
     return np.random.default_rng([*seeds, at] if at else list(seeds))
 
 
-def batch_size(schema: Schema) -> int:
-    """How many groups are drawn together: public, and the same for every sample of a schema."""
-    return min(BATCH, max(1, _PEOPLE // schema.size_limit))
-
-
 @dataclass(frozen=True, kw_only=True)
 class Batches:
     """So many groups in batches of `size`; the last one may be smaller.
@@ -66,10 +61,9 @@ class Batches:
     def of(
         cls, schema: Schema, groups: int, *, rng: np.random.Generator, stratified: bool
     ) -> Batches:
-        """The batches of a sample."""
-        return cls(
-            groups=groups, size=batch_size(schema), seeds=fresh_seeds(rng), stratified=stratified
-        )
+        """The batches of a sample: of a size that is public, the same for all of a schema."""
+        size = min(BATCH, max(1, _PEOPLE // schema.size_limit))
+        return cls(groups=groups, size=size, seeds=fresh_seeds(rng), stratified=stratified)
 
     def __len__(self) -> int:
         return -(-self.groups // self.size)

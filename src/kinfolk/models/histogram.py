@@ -210,7 +210,11 @@ class Histogram:
             raise ValueError(f"weights have shape {weights.shape}, expected {shape}")
         by_size = np.asarray(weights, np.float64)[:, self.schema.sizes.start :]
         families = {_family(marginal): marginal for marginal in workload.marginals}
-        tables = {key: self._no_table(marginal) for key, marginal in families.items()}
+        sizes, kinds = len(self.schema.sizes), self.universe.group_cells
+        tables = {
+            key: np.zeros((sizes, one.individual_cells * one.relative_cells, kinds))
+            for key, one in families.items()
+        }
         asked = [(marginal, tables[key]) for key, marginal in families.items()]
         _fill_tables(self.universe, self.probabilities, asked)
         found = np.empty(workload.size)
@@ -288,11 +292,6 @@ class Histogram:
         added, matching = self.universe.contribution(asked)
         rate = float(added @ self.probabilities @ matching)
         return rate if asked.level == "group" else rate / self.mean_size()
-
-    def _no_table(self, marginal: Marginal) -> Floats:
-        """(sizes, member cells, household kinds) zeros, for a family of marginals."""
-        cells = marginal.individual_cells * marginal.relative_cells
-        return np.zeros((len(self.schema.sizes), cells, self.universe.group_cells))
 
     def _marginal(self, marginal: Marginal, table: Floats, weight: Floats) -> Floats:
         """(cells,) one of a family: its group attributes and sizes summed out of the rest."""

@@ -102,7 +102,8 @@ class Layout:
                     "Say how many members share each slot, such as [1, 1, 2]."
                 )
             if sum(part) < number:
-                of = f" of role {self._role_names[role]!r}" if self.schema.roles else ""
+                roles = self.schema.roles
+                of = f" of role {roles.names[role]!r}" if roles else ""
                 raise KinfolkError(
                     f"the scheme {list(part)} holds {sum(part)} members{of}, but a group may have "
                     f"{number}. Add slots, or larger ones."
@@ -116,10 +117,6 @@ class Layout:
         [True, False, True, False]
         """
         return replace(self, kept=frozenset(compositions))
-
-    @property
-    def _role_names(self) -> tuple[str, ...]:
-        return self.schema.roles.names if self.schema.roles else ("",)
 
     @cached_property
     def slot_roles(self) -> tuple[int, ...]:

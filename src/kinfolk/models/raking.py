@@ -23,8 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk._typing import Bools, Floats, Ints
-from kinfolk.data.encoded import Encoded
-from kinfolk.data.total_units import capped_units, joint_bands
+from kinfolk.data.encoded import Encoded, capped_units, joint_bands
 from kinfolk.errors import KinfolkError
 from kinfolk.queries.added_marginals import with_numbers, with_totals
 from kinfolk.queries.workload import Marginal, Workload
@@ -49,7 +48,7 @@ class Features:
         >>> from kinfolk.datasets import load_schema
         >>> features = Features.of(load_schema("detroit"))
         >>> len(features.marginals), features.size
-        (11, 275)
+        (11, 277)
         """
         nothing = Workload(schema=schema, marginals=())
         found = [*with_totals(nothing).marginals]
@@ -59,14 +58,7 @@ class Features:
         if schema.roles is not None:
             role, roles = len(schema.individual_attributes), len(schema.roles.names)
             found += [
-                Marginal(
-                    level=Level.INDIVIDUAL,
-                    relation=None,
-                    group=(),
-                    individual=(at, role),
-                    relative=(),
-                    shape=(one.size, roles),
-                )
+                Marginal(level=Level.INDIVIDUAL, individual=(at, role), shape=(one.size, roles))
                 for at, one in enumerate(schema.individual_attributes.values())
                 if isinstance(one, Categorical)
             ]
@@ -106,8 +98,7 @@ class Features:
         Of what members are like it is their share of the group.
         """
         totals = Totals(schema=self.schema)
-        every, people = np.arange(groups.groups), np.repeat(np.arange(groups.groups), groups.sizes)
-        role = np.zeros(groups.people, np.uint8) if groups.role is None else groups.role
+        every, people, role = np.arange(groups.groups), groups.owners, groups.role_or_zero
         part = np.repeat(1 / groups.sizes, groups.sizes)
         sums = iter(totals.sums)
         one, nothing = np.ones(groups.groups), np.zeros(groups.groups, np.int64)

@@ -16,8 +16,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from kinfolk._typing import Bools, Ints
 from kinfolk.data.encoded import Encoded
 from kinfolk.data.numbers import compute_derived, draw_numbers, group_values
 from kinfolk.data.shapes import Shapes
@@ -37,9 +37,6 @@ from kinfolk.models.raking import Raking
 from kinfolk.schema import Schema
 from kinfolk.schema.attributes import shown
 from kinfolk.schema.where import Where
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 TURNS = 40
 """How often groups that break a rule are drawn again, each turn with more tries for each of them.
@@ -295,8 +292,7 @@ def composition_of(groups: Encoded) -> Ints:
         return groups.sizes - schema.sizes.start
     base = schema.size_limit + 1
     powers = np.array([base**role for role in range(len(schema.compositions[0]))])
-    owners = np.repeat(np.arange(groups.groups), groups.sizes)
-    keys = np.bincount(owners, powers[groups.role], minlength=groups.groups).astype(np.int64)
+    keys = np.bincount(groups.owners, powers[groups.role], minlength=groups.groups).astype(np.int64)
     known = np.array(schema.compositions) @ powers
     order = np.argsort(known)
     return order[np.searchsorted(known[order], keys)]

@@ -20,7 +20,7 @@ from kinfolk._typing import Bools, Codes, Floats, Ints
 from kinfolk.errors import KinfolkError
 from kinfolk.models.universe_kernel import LEVELS, contributions
 from kinfolk.queries.questions import Conditions, Question
-from kinfolk.queries.workload import Query, ties
+from kinfolk.queries.workload import Query, tie_bits
 from kinfolk.schema import Attribute, Schema
 
 LARGEST = 3_000_000
@@ -169,10 +169,8 @@ class Universe:
 
     def ties(self, relation: str | None) -> Ints:
         """(ties, 2) a relation as the kernel reads it: a role, and a set of roles."""
-        if relation is None:
-            return np.zeros((0, 2), np.int64)
-        found = ties(self.schema, relation)
-        return np.array([(who, sum(1 << role for role in whom)) for who, whom in found], np.int64)
+        found = [] if relation is None else tie_bits(self.schema, relation)
+        return np.array(found, np.int64).reshape(-1, 2)
 
     def contribution(self, asked: Query | Question) -> tuple[npt.NDArray[np.uint16], Bools]:
         """What a group adds to a query: (casts,) numbers, if its kind is among (kinds,) those.

@@ -38,6 +38,9 @@ _LONGEST = 64 * 2**20
 PUBLIC = "public"
 """Under this name a run's terms keep the digests of the public tables that it was given, if any."""
 
+PRIOR = "prior"
+"""Under this name a release keeps how far they were of use."""
+
 PACKAGES = ("kinfolk", "opendp", "numpy")
 
 NOT_PRIVATE = "NOT PRIVATE: the noise came from a seed, and nobody is protected."
@@ -63,19 +66,30 @@ def certificate_of(
 
     `head` is the end of the ledger, and `release` the digests of what is released.
     """
+    recorded = _recorded(account, own, head)
+    wording = wording_of(schema, own.guarantee.neighbours, own.guarantee.accounting)
+    stated = {
+        "format": FORMAT,
+        "private": recorded["private"],
+        **wording,
+        "domain": schema.domain,
+        **recorded,
+        "release": dict(release or {}),
+        "versions": {"python": platform.python_version(), **_versions()},
+    }
+    return Certificate(stated)
+
+
+def _recorded(account: Account, own: Allotment, head: Head) -> dict[str, Any]:
+    """The part of a certificate that the ledger alone makes, whatever the schema says."""
     guarantee = own.guarantee
     unreleased = {spend.number for spend in own.unreleased}
     run = dict(own.run)
     totals = _totals(own, run)
-    stated = {
-        "format": FORMAT,
+    return {
         "private": own.private,
-        **wording_of(schema, guarantee.neighbours, guarantee.accounting),
-        "domain": run.pop("domain", schema.domain),
-        "epsilon": guarantee.epsilon,
-        "delta": guarantee.delta,
-        "rho": to_text(guarantee.rho),
-        "accounting": guarantee.accounting.value,
+        **({"domain": run.pop("domain")} if "domain" in run else {}),
+        **guarantee.describe(),
         "warnings": warnings_of(guarantee, totals),
         "totals": totals,
         "complete": own.closed,
@@ -103,10 +117,7 @@ def certificate_of(
             "spent": to_text(account.spent),
         },
         "run": run,
-        "release": dict(release or {}),
-        "versions": {"python": platform.python_version(), **_versions()},
     }
-    return Certificate(stated)
 
 
 def warnings_of(guarantee: Guarantee, totals: Mapping[str, int]) -> list[str]:
@@ -120,6 +131,7 @@ def wording_of(schema: Schema, neighbours: Neighbours, accounting: Accounting) -
     wording = Wording.of(schema, neighbours, derived=not paper)
     open_to = unprotected(schema, accounting)
     roles = schema.roles
+    rules = {"never": list(schema.never), "on_violation": schema.on_violation}
     return {
         "unit": neighbours.unit.value,
         "unit_name": wording.name,
@@ -134,13 +146,9 @@ def wording_of(schema: Schema, neighbours: Neighbours, accounting: Accounting) -
             "others": None if roles is None else roles.others,
             "dropped": list(dropped(schema)),
         },
-        **({"rules": rules_of(schema)} if schema.never else {}),
+        # What every group that was counted or is drawn keeps.
+        **({"rules": rules} if schema.never else {}),
     }
-
-
-def rules_of(schema: Schema) -> dict[str, Any]:
-    """What the schema says cannot be, which every group that was counted or is drawn keeps."""
-    return {"never": list(schema.never), "on_violation": schema.on_violation}
 
 
 def _totals(own: Allotment, run: dict[str, Any]) -> dict[str, int]:
@@ -171,6 +179,12 @@ def read_certificate(path: Path) -> Certificate:
         certificate = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise KinfolkError(f"{path}: there is no such file. Check the path.") from None
+    except IsADirectoryError:
+        raise KinfolkError(f"{path}: is a folder. Name the privacy.json in it.") from None
+    except UnicodeDecodeError:
+        raise KinfolkError(
+            f"{path}: is no text. Name the privacy.json that a run wrote beside its model."
+        ) from None
     except (OSError, ValueError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise KinfolkError(f"{path}: cannot be read as JSON ({reason[:120]}).") from None
@@ -232,6 +246,9 @@ def _check(certificate: Mapping[str, Any]) -> list[str]:
         wrong.append("the unit is not that of the neighbours")
     if accounting == "paper" and certificate["unit"] == "group":
         wrong.append("the paper's accounting promises nothing for a whole group")
+    release = certificate["release"]
+    if "model" in release and (PRIOR in release) != (PUBLIC in certificate["run"]):
+        wrong.append("public tables were given and not learnt from, or the other way round")
     return wrong
 
 
@@ -266,6 +283,15 @@ def _is_rules(value: object) -> bool:
     return isinstance(value, dict) and _is_texts(value.get("never"))
 
 
+def _is_public(run: Mapping[str, Any]) -> bool:
+    """Whether a run says of public tables which they are, or nothing at all."""
+    if PUBLIC not in run:
+        return True
+    public = run[PUBLIC]
+    tables = public.get("tables") if isinstance(public, dict) else None
+    return isinstance(tables, dict) and bool(tables) and _is_texts(list(tables.values()))
+
+
 _SHAPE: Mapping[str, Callable[[Any], bool]] = {
     "private": lambda value: isinstance(value, bool),
     "unit": lambda value: value in tuple(Unit),
@@ -290,7 +316,7 @@ _SHAPE: Mapping[str, Callable[[Any], bool]] = {
         and all(isinstance(one, dict) and not _wrong_keys(one, _SPEND) for one in value)
     ),
     "ledger": lambda value: isinstance(value, dict) and not _wrong_keys(value, _LEDGER),
-    "run": lambda value: isinstance(value, dict),
+    "run": lambda value: isinstance(value, dict) and _is_public(value),
     "release": lambda value: isinstance(value, dict),
     "versions": lambda value: isinstance(value, dict) and _is_texts(list(value.values())),
 }
@@ -333,11 +359,14 @@ def check_ledger(certificate: Mapping[str, Any], path: Path) -> list[str]:
     """What a ledger contradicts in a certificate; an empty list means that the two agree.
 
     A ledger that was cut short, put back or forked since the certificate was made does not have the
-    line that the certificate names, or has other spends.
+    line that the certificate names. Up to that line, it must make the same certificate: the promise
+    and whether it is private, every spend with its noise and what it bought, the totals, the run
+    with its public tables. Only the words, which are the schema's, and what came after the noise
+    (`release`) are not in it.
     """
     chain = read_chain(path)
-    account = account_from(chain.entries, where=path.name)
     stated = certificate["ledger"]
+    account = account_from(chain.entries, where=path.name)
     if stated["id"] != account.identity:
         return ["it was made from another ledger"]
     if stated["lines"] < 1 or Head(lines=stated["lines"], check=stated["head"]).missing_from(chain):
@@ -346,13 +375,18 @@ def check_ledger(certificate: Mapping[str, Any], path: Path) -> list[str]:
             "another. Lines were cut off, or two copies went different ways; what they spent stays "
             "spent"
         ]
-    if not 1 <= stated["release"] <= len(account.allotments):
+    then = account_from(chain.entries[: stated["lines"]], where=path.name)
+    if not 1 <= stated["release"] <= len(then.allotments):
         return ["the ledger has no such release"]
-    own = account.allotments[stated["release"] - 1]
-    listed = [(spend["step"], spend["rho"]) for spend in certificate["spends"]]
-    if listed != [(one.key, to_text(one.rho)) for one in own.spends][: len(listed)]:
-        return ["the ledger has other spends for this release"]
-    return []
+    head = Head(lines=stated["lines"], check=stated["head"])
+    recorded = _recorded(then, then.allotments[stated["release"] - 1], head)
+    # As it stands in a file.
+    expected = json.loads(json.dumps(recorded))
+    return [
+        f"{name} is not what the ledger says of this release"
+        for name, value in expected.items()
+        if certificate.get(name) != value
+    ]
 
 
 def certificate_text(certificate: Mapping[str, Any]) -> str:

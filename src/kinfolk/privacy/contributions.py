@@ -53,6 +53,7 @@ def group_contribution(
     return _relation_total(ties(schema, marginal.relation), tuple(composition), cells)
 
 
+@cache
 def _relation_total(
     relation: tuple[Tie, ...], composition: tuple[int, ...], cells: int
 ) -> Contribution:

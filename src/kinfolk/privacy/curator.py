@@ -146,8 +146,8 @@ class Curator:
             if all(isinstance(table, TableFile) for table in stored.values()):
                 counter = count_files(workload, stored, weights=weights)
             else:
-                counter = Counter(workload, weights=weights)
-                counter.add(encode(workload.schema, stored, finely=workload.finely))
+                data = encode(workload.schema, stored, finely=workload.finely)
+                counter = Counter.of(data, workload, weights=weights)
 
         def digest(key: bytes) -> str:
             return told(hmac.new(key, digestmod=hashlib.sha256))
@@ -390,17 +390,20 @@ class Curator:
             noisy = measure(exact, noise, randomness=source)
             released = self.__ledger.release(spend, noisy, private=source.private)
         # The noise that was bought then, which need not be what the same call would buy now.
-        sigma = _bought(released, noise.squared_sensitivity, number)
+        sigma = _bought(released, purchase, number)
         return np.array(released.value, np.int64), sigma
 
 
-def _bought(released: Released, squared_sensitivity: int | Fraction, cells: int) -> float:
+def _bought(released: Released, purchase: Purchase, cells: int) -> float:
     """The sigma of a measurement, which must be the one that was asked for."""
-    match released.spend.mechanism:
-        case Gaussian(squared_sensitivity=square, sigma=sigma) if (
-            square == squared_sensitivity and len(released.value) == cells
-        ):
-            return sigma
+    # As it stands in the ledger. A run of another version may call other marginals by this name.
+    asked = json.loads(json.dumps(purchase.bought))
+    if released.spend.bought == asked and len(released.value) == cells:
+        match released.spend.mechanism, purchase.mechanism:
+            case Gaussian() as had, Gaussian() as wanted if (
+                had.squared_sensitivity == wanted.squared_sensitivity
+            ):
+                return had.sigma
     raise KinfolkError(
         f"the step {released.spend.key!r} has bought something else. Give every step its own name."
     )

@@ -314,8 +314,15 @@ def workload_weights(workload: Workload, unit: Unit) -> Ints:
 
 
 def _kind(schema: Schema, marginal: Marginal) -> tuple[object, ...]:
-    """Everything about a marginal that its sensitivity depends on."""
-    cells = (marginal.individual_cells, marginal.relative_cells)
+    """Everything about a marginal that its sensitivity depends on.
+
+    A group fills no more cells than it has members, so beyond that the number of cells is all one;
+    of those who ask for relatives it only matters whether they can differ. So there are few kinds,
+    however large the workload is.
+    """
+    most = max(schema.size_limit, 2)
+    asking = 2 if marginal.level == "relation" else most
+    cells = (min(marginal.individual_cells, asking), min(marginal.relative_cells, most))
     totalled = (marginal.total, bool(marginal.individual))
     return (
         marginal.level,

@@ -127,6 +127,8 @@ class PublicView:
     """N_I, likewise."""
     groups_read: int | None = None
     """How many groups the file has, dropped ones included, where that is public."""
+    informed: bool = False
+    """Whether public tables say beforehand what is to be expected."""
 
     @classmethod
     def of(
@@ -193,9 +195,13 @@ class PublicView:
         sizes = self.workload.schema.sizes
         return min(max(noisy, groups * sizes[0]), groups * sizes[-1])
 
-    def knowing(self, *, groups: int) -> PublicView:
-        """The view once the number of groups is known."""
-        return replace(self, groups=groups)
+    def knowing(self, *, groups: int | None = None, informed: bool | None = None) -> PublicView:
+        """The view once the number of groups is known, or that there are public tables."""
+        return replace(
+            self,
+            groups=self.groups if groups is None else groups,
+            informed=self.informed if informed is None else informed,
+        )
 
     def measure(self, marginals: Sequence[int], *, rho: Fraction | float) -> Purchase:
         """Whole marginals, with one noise for all of them."""

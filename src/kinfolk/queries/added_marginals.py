@@ -49,9 +49,19 @@ def with_lower_orders(workload: Workload) -> Workload:
 
 
 def is_sizes(schema: Schema, marginal: Marginal) -> bool:
-    """Whether a marginal says how many groups there are of each size, and nothing else."""
-    named = (*marginal.individual, *marginal.relative)
-    return marginal.group == (len(schema.group_attributes),) and not named
+    """Whether a marginal says how many groups there are of each size, and nothing else.
+
+    Not how many people live in groups of each size, which small budgets buy with far more noise.
+    """
+    named = (marginal.group, marginal.individual, marginal.relative)
+    return marginal.level is Level.GROUP and named == ((len(schema.group_attributes),), (), ())
+
+
+def is_roles(schema: Schema, marginal: Marginal) -> bool:
+    """Whether a marginal says how many members there are of each role, and nothing else."""
+    role = len(schema.individual_attributes)
+    named = (marginal.group, marginal.individual, marginal.relative)
+    return schema.roles is not None and named == ((), (role,), ())
 
 
 def with_sizes(workload: Workload) -> Workload:
@@ -63,17 +73,11 @@ def with_sizes(workload: Workload) -> Workload:
     (3,)
     """
     schema = workload.schema
-    known = any(is_sizes(schema, one) and one.level is Level.GROUP for one in workload.marginals)
+    known = any(is_sizes(schema, one) for one in workload.marginals)
     if known or len(schema.sizes) == 1:
         return workload
-    marginal = Marginal(
-        level=Level.GROUP,
-        relation=None,
-        group=(len(schema.group_attributes),),
-        individual=(),
-        relative=(),
-        shape=(len(schema.sizes),),
-    )
+    size = (len(schema.group_attributes),)
+    marginal = Marginal(level=Level.GROUP, group=size, shape=(len(schema.sizes),))
     return replace(workload, marginals=(*workload.marginals, marginal))
 
 
@@ -86,7 +90,7 @@ def with_numbers(workload: Workload) -> Workload:
     >>> from kinfolk import load_schema
     >>> asked = Workload.of(load_schema("acs"), k=1, attributes=["SEX"])
     >>> [one.shape for one in with_numbers(asked).marginals if one.alone]
-    [(10,), (100,)]
+    [(10,), (103,)]
     """
     fine = FineAttributes.of(workload.schema)
     names = [(Level.GROUP, name) for name in fine.group]
@@ -156,10 +160,8 @@ def total_marginal(schema: Schema, level: Level, positions: tuple[int, ...]) -> 
         raise ValueError("what is said to be added up is no amount")
     return Marginal(
         level=Level.GROUP,
-        relation=None,
         group=positions if level is Level.GROUP else (),
         individual=positions if level is Level.INDIVIDUAL else (),
-        relative=(),
         shape=(1,),
         alone=True,
         total="sum",
@@ -174,10 +176,8 @@ def bands_marginal(schema: Schema) -> Marginal:
     own, members = totals.joint
     return Marginal(
         level=Level.GROUP,
-        relation=None,
         group=(own,),
         individual=members.positions,
-        relative=(),
         shape=shape,
         alone=True,
         total="bands",
@@ -209,10 +209,8 @@ def number_marginal(schema: Schema, level: Level, name: str, *, fine: bool) -> M
     position = (list(attributes).index(name),)
     return Marginal(
         level=level,
-        relation=None,
         group=position if level is Level.GROUP else (),
         individual=position if level is Level.INDIVIDUAL else (),
-        relative=(),
         shape=(cells.size if fine else attributes[name].size,),
         alone=True,
         fine=fine,

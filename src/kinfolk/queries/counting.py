@@ -13,24 +13,15 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk.data.encoded import Cleaning, Encoded
-from kinfolk.data.total_units import capped_units, joint_bands
+from kinfolk._typing import Floats, Ints
+from kinfolk.data.encoded import Cleaning, Encoded, capped_units, joint_bands
 from kinfolk.errors import KinfolkError
-from kinfolk.queries.kernel import (
-    GROUP,
-    INDIVIDUAL,
-    RELATION,
-    Families,
-    Groups,
-    Ints,
-    count_families,
-)
-from kinfolk.queries.workload import Marginal, Workload, ties
+from kinfolk.queries.kernel import LEVELS, Families, Groups, count_families
+from kinfolk.queries.workload import Marginal, Workload, tie_bits
 from kinfolk.schema import Level, Schema
 from kinfolk.schema.bins import FineAttributes, coarse_codes, is_coarser
 from kinfolk.schema.totals import UNITS, Totals
 
-_LEVELS = {Level.GROUP: GROUP, Level.INDIVIDUAL: INDIVIDUAL, Level.RELATION: RELATION}
 Cells = npt.NDArray[np.uint16]
 _MOST_CELLS = 2**31
 """In one marginal: cells within a marginal are 32-bit numbers in the compiled loop."""
@@ -66,12 +57,19 @@ class Counter:
         self._families = _families(workload, self.weights)
         self._totals = Totals(schema=workload.schema)
 
+    @classmethod
+    def of(cls, data: Encoded, workload: Workload, *, weights: Ints | None = None) -> Counter:
+        """All groups, counted at once."""
+        counter = cls(workload, weights=weights)
+        counter.add(data)
+        return counter
+
     def add(self, data: Encoded) -> None:
         """Add a chunk of whole groups."""
         if data.schema != self.workload.schema:
             raise ValueError("the chunk was encoded with another schema")
         size = data.sizes - data.schema.sizes.start
-        role = np.zeros(data.people, np.uint8) if data.role is None else data.role
+        role = data.role_or_zero
         group_cells, cells = self._cells(data)
         group_coarse, coarse = (
             [table[codes[:, at]] for at, table in tables.items()]
@@ -87,6 +85,15 @@ class Counter:
         self.cleaning += data.cleaning
         if data.against:
             self.against += data.against
+
+    @property
+    def shares(self) -> Floats:
+        """(queries,) the counts as shares: of groups at the group level, else of people."""
+        found: Floats = np.empty(len(self.counts))
+        for marginal, place in self.workload.slices():
+            total = self.groups if marginal.level == Level.GROUP else self.people
+            np.divide(self.counts[place], total, out=found[place])
+        return found
 
     def _add_totals(self, data: Encoded) -> None:
         """Add what groups have of amounts: each at most its weight, to one cell."""
@@ -131,9 +138,7 @@ def count(
     >>> count(encode(schema, tables), workload).tolist()
     [15766, 14768]
     """
-    counter = Counter(workload, weights=weights)
-    counter.add(data)
-    return counter.counts
+    return Counter.of(data, workload, weights=weights).counts
 
 
 def _rows(table: npt.NDArray[Any], last: npt.NDArray[Any], more: Sequence[Cells]) -> Cells:
@@ -180,9 +185,9 @@ def _families(workload: Workload, weights: Ints) -> Families:
         sizes += marginal.shape[len(marginal.group) :]
         spans.append((first, first + len(marginal.individual), len(attributes)))
         if marginal.relation not in ranges:
-            found = ties(workload.schema, marginal.relation or "")
+            found = tie_bits(workload.schema, marginal.relation or "")
             ranges[marginal.relation] = (len(known), len(known) + len(found))
-            known += [(who, sum(1 << role for role in whom)) for who, whom in found]
+            known += found
         for index in family:
             marginal = workload.marginals[index]
             group_spans.append((len(attributes), len(attributes) + len(marginal.group)))
@@ -191,7 +196,7 @@ def _families(workload: Workload, weights: Ints) -> Families:
     order = [index for family in families for index in family]
     leaders = [workload.marginals[family[0]] for family in families]
     return Families(
-        level=np.array([_LEVELS[marginal.level] for marginal in leaders], np.int64),
+        level=np.array([LEVELS[marginal.level] for marginal in leaders], np.int64),
         spans=np.array(spans, np.int64).reshape(-1, 3),
         tie_spans=np.array([ranges[marginal.relation] for marginal in leaders], np.int64).reshape(
             -1, 2

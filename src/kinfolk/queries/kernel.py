@@ -8,16 +8,14 @@ depend on their number. Tiles of whole groups keep the lists in the processor's 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
+from kinfolk._typing import Codes, Ints
 from kinfolk.compiled import compiled
-
-Ints = npt.NDArray[np.int64]
-Codes = npt.NDArray[np.integer[Any]]
+from kinfolk.schema import Level
 
 PEOPLE = 8192
 """People in a tile, unless one group has more."""
@@ -25,6 +23,8 @@ PAIRS = 65536
 """Pairs of relatives in a tile, unless one group has more."""
 
 GROUP, INDIVIDUAL, RELATION = 0, 1, 2
+LEVELS = {Level.GROUP: GROUP, Level.INDIVIDUAL: INDIVIDUAL, Level.RELATION: RELATION}
+"""How compiled loops call the levels."""
 
 
 class Groups(NamedTuple):

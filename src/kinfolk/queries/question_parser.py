@@ -26,7 +26,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NoReturn
 
-from kinfolk.errors import KinfolkError, closest
+from kinfolk.errors import KinfolkError, closest, did_you_mean
 from kinfolk.queries.question_reader import FILLERS, SIGN, LineReader, Place, Section
 from kinfolk.queries.questions import (
     Codes,
@@ -155,8 +155,10 @@ class _Line(LineReader):
         """The number that a statistic is of."""
         name = self.here(list(self.listed.places()))
         if name is None:
-            known = ", ".join(numbers_of(self.schema, Level.INDIVIDUAL)) or "none"
-            raise KinfolkError(f"say of which number after {word!r}. Known here: {known}.")
+            known = list(numbers_of(self.schema, Level.INDIVIDUAL)) or ["none"]
+            instead = re.compile(r"\w*").match(self.text, self.at)
+            hint = did_you_mean(instead[0] if instead else "", known)
+            raise KinfolkError(f"say of which number after {word!r}. {hint}")
         self.at += len(name)
         if SIGN.match(self.text, self.at):
             raise KinfolkError(f"{name} is asked for. Say after `where` what it is to be.")

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from kinfolk.errors import KinfolkError
+from kinfolk.errors import KinfolkError, listed
 from kinfolk.queries.workload import Query
-from kinfolk.schema import Attribute, Categorical, Level, Numeric, Schema
+from kinfolk.schema import Attribute, Level, Numeric, Schema
 from kinfolk.schema.conditions import has_numbers
 from kinfolk.schema.names import AttributeNames, singular
 
@@ -111,16 +111,11 @@ aged 35 to 44
     return str(question)
 
 
-def size_attribute(schema: Schema) -> Categorical:
-    """The size of a group, as if it were an attribute like the others."""
-    return Categorical(values=list(schema.sizes))
-
-
 def asked_attributes(schema: Schema) -> list[tuple[str, Attribute]]:
     """All attributes that can be asked about, by position: see `AttributeNames`."""
     return [
         *schema.group_attributes.items(),
-        (schema.count, size_attribute(schema)),
+        (schema.count, schema.size_attribute),
         *schema.member_attributes.items(),
     ]
 
@@ -128,6 +123,7 @@ def asked_attributes(schema: Schema) -> list[tuple[str, Attribute]]:
 def words(attribute: Attribute, codes: Codes) -> str:
     """Several categories of an attribute in words.
 
+    >>> from kinfolk.schema import Categorical
     >>> age = Numeric(bins=[0, 18, 65, 120], integer=True)
     >>> words(age, (0, 1)), words(age, (0, 2))
     ('0 to 64', '0 to 17 or 65 to 120')
@@ -169,12 +165,12 @@ def _plural(noun: str) -> str:
 
 
 def _of_group(schema: Schema, conditions: Conditions) -> str:
-    attributes = [*schema.group_attributes.items(), (schema.count, size_attribute(schema))]
+    attributes = [*schema.group_attributes.items(), (schema.count, schema.size_attribute)]
     parts: list[str] = []
     for position, codes in conditions.items():
         name, attribute = attributes[position]
         parts.append(f"{name} = {words(attribute, codes)}")
-    return f" with {_and(parts)}" if parts else ""
+    return f" with {listed(parts)}" if parts else ""
 
 
 def _of_person(schema: Schema, conditions: Conditions) -> list[tuple[str, str]]:
@@ -209,7 +205,7 @@ def _who(phrases: list[tuple[str, str]], number: int) -> str:
     for verb, complement in sorted(phrases, key=lambda phrase: phrase[0] != "is"):
         parts.append(complement if verb == last else f"{verbs.get(verb, verb)} {complement}")
         last = verb
-    return f"who {_and(parts)}"
+    return f"who {listed(parts)}"
 
 
 def _relation_phrase(relation: str) -> str:
@@ -217,10 +213,6 @@ def _relation_phrase(relation: str) -> str:
     if spaced.startswith("has "):
         return f"have a {spaced[4:]}"
     return f"are {spaced} somebody"
-
-
-def _and(parts: list[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 class Kind(StrEnum):

@@ -26,13 +26,7 @@ import pyarrow.compute as pc
 
 from kinfolk._io import address, local_path
 from kinfolk.data.csv_files import separator_in
-from kinfolk.data.encode import (
-    HEADING,
-    check_table_names,
-    missing_columns,
-    people_columns,
-    swapped,
-)
+from kinfolk.data.encode import HEADING, check_table_names, missing_columns, swapped
 from kinfolk.data.encoded import Cleaning
 from kinfolk.data.membership import nobody_left
 from kinfolk.data.spark_file import SparkFile
@@ -42,6 +36,7 @@ from kinfolk.data.spark_session import (
     is_spark,
     mapped,
     need_pyspark,
+    row_count,
     spark_session,
 )
 from kinfolk.data.tables import Source, keyed_digest
@@ -49,7 +44,6 @@ from kinfolk.data.undeclared import GROUPS
 from kinfolk.errors import DataError, KinfolkError, Problem, private, redacting
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.spark_task import RESULT, TOTALS, CountTask, PartReader, digest_file
-from kinfolk.queries.streaming import wanted_columns
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Schema
 
@@ -169,7 +163,7 @@ class SparkTables:
 
     def files(self) -> dict[str, SparkFile]:
         """The tables by the schema's names, to be read here piece by piece. NOT PRIVATE."""
-        wanted = wanted_columns(self.schema)
+        wanted = {name: list(columns) for name, columns in self.schema.columns.items()}
         plain = zip(wanted.items(), self.tables, self._plain(), strict=True)
         return {
             name: SparkFile(
@@ -201,11 +195,7 @@ class SparkTables:
 
         if self.schema.group is None:
             return []
-        number = collected(
-            self.tables[0].frame.agg(functions.count(functions.lit(1)).alias("rows")),
-            "counts the groups",
-        )
-        every = -(-number.column("rows")[0].as_py() // GROUPS)
+        every = -(-row_count(self.tables[0].frame, "counts the groups") // GROUPS)
         rows = self._rows()
         rows = rows.where(functions.pmod(functions.xxhash64("key"), functions.lit(every)) == 0)
         part = self._part
@@ -235,7 +225,7 @@ class SparkTables:
         from pyspark.sql import functions
 
         found: list[DataFrame] = []
-        for table, wanted in zip(self.tables, wanted_columns(self.schema).values(), strict=True):
+        for table, wanted in zip(self.tables, self.schema.columns.values(), strict=True):
             names = table.frame.columns
             plain = table.frame.toDF(*(f"c{index}" for index in range(len(names))))
             cells = [functions.col(f"c{names.index(column)}") for column in wanted]
@@ -270,7 +260,8 @@ class SparkTables:
         """Why there is nobody to count."""
         name = self.tables[-1].name
         if not cleaning.people_read:
-            nothing = dict.fromkeys(people_columns(self.schema), pa.chunked_array([], pa.null()))
+            wanted = self.schema.columns[self.schema.individual.table]
+            nothing = dict.fromkeys(wanted, pa.chunked_array([], pa.null()))
             source = Source(name=name, columns=nothing, rows=0, untyped=False)
             return missing_columns(source, [*nothing])
         return [nobody_left(self.schema, name, cleaning)]
@@ -351,7 +342,7 @@ def _check_columns(schema: Schema, tables: tuple[SparkTable, ...]) -> None:
     names = [table.frame.columns for table in tables]
     wrong = swapped(schema, *names) if len(tables) == 2 else None
     problems: list[Problem] = [wrong] if wrong else []
-    for table, wanted in zip(tables, wanted_columns(schema).values(), strict=True):
+    for table, wanted in zip(tables, schema.columns.values(), strict=True):
         if wrong:
             break
         own = table.frame.columns

@@ -20,7 +20,6 @@ from kinfolk.data.tables import Source, TableFile
 from kinfolk.data.undeclared import seem_computed
 from kinfolk.errors import DataError, redacted
 from kinfolk.queries.counting import Counter
-from kinfolk.queries.streaming import wanted_columns
 from kinfolk.queries.workload import Marginal, Workload
 from kinfolk.schema import Schema
 
@@ -66,7 +65,7 @@ class PartReader:
     def _sources(self, schema: Schema, rows: pa.Table) -> list[Source]:
         """The rows of each kind as a table of its own."""
         found: list[Source] = []
-        for kind, wanted in enumerate(wanted_columns(schema).values()):
+        for kind, wanted in enumerate(schema.columns.values()):
             table = rows.filter(pc.equal(rows.column("kind"), kind))
             columns = {column: table.column(f"{kind}_{i}") for i, column in enumerate(wanted)}
             found.append(
@@ -76,7 +75,7 @@ class PartReader:
                     rows=table.num_rows,
                     untyped=self.untyped[kind],
                     numbers=table.column("row").to_numpy(),
-                    named_by=wanted[0] if schema.group is not None else None,
+                    named_by=next(iter(wanted)) if schema.group is not None else None,
                 )
             )
         return found

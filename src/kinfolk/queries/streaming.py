@@ -25,9 +25,7 @@ from kinfolk.data.encode import (
     HEADING,
     check_table_names,
     encode_sources,
-    home_columns,
     missing_columns,
-    people_columns,
     swapped,
 )
 from kinfolk.data.encoded import Encoded
@@ -145,19 +143,13 @@ def read_parts(
             raise DataError(HEADING, [error.problem]) from None
 
 
-def wanted_columns(schema: Schema) -> dict[str, list[str]]:
-    """The columns of each table that matter, the group's id first; the group table first."""
-    people = {schema.individual.table: people_columns(schema)}
-    return {schema.group.table: home_columns(schema), **people} if schema.group else people
-
-
 def _open(
     schema: Schema, tables: Mapping[str, str | Path | TableFile], stack: ExitStack
 ) -> list[Stream]:
     """The schema's tables, groups first, if they have all the columns."""
     streams: list[Stream] = []
     problems: list[Problem] = []
-    for name, columns in wanted_columns(schema).items():
+    for name, columns in schema.columns.items():
         file = open_file(tables[name])
         if not isinstance(file, TableFile):
             raise KinfolkError(

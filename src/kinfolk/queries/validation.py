@@ -6,7 +6,7 @@ Guarantee: none. What is found here are true figures of the data, for whoever ho
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
@@ -14,15 +14,16 @@ from pathlib import Path
 import numpy as np
 
 from kinfolk._io import local_path
+from kinfolk._typing import Ints
 from kinfolk.data.encode import HEADING, encode, encode_sources
-from kinfolk.data.encoded import Cleaning, CodeArray, Encoded
+from kinfolk.data.encoded import Cleaning, Encoded
 from kinfolk.data.membership import nobody_left
 from kinfolk.data.spark_session import runs_on_spark
 from kinfolk.data.tables import Source, TableLike
 from kinfolk.data.undeclared import seem_computed
 from kinfolk.errors import DataError, Problem, redacting
 from kinfolk.queries.workload import Workload
-from kinfolk.schema import Attribute, Level, Schema
+from kinfolk.schema import Level, Schema
 from kinfolk.schema.doubtful import doubtful_relations, wide_bins
 from kinfolk.schema.names import AttributeNames
 from kinfolk.template import show
@@ -131,7 +132,9 @@ def validate(
     read = [cleaning.groups_read, cleaning.people_read][-len(names) :]
     kept = [figures.groups, figures.people][-len(names) :]
     domains = [declared.group_attributes, declared.individual_attributes][-len(names) :]
-    grouped = declared.group is not None
+    sizes, roles, against = (
+        one.tolist() for one in (figures.sizes, figures.roles, figures.against)
+    )
     return Validation(
         schema=declared,
         tables=tuple(
@@ -145,9 +148,9 @@ def validate(
             for name, before, after, domain in zip(names, read, kept, domains, strict=True)
         ),
         cleaning=cleaning,
-        sizes=dict(zip(declared.sizes, figures.sizes, strict=True)) if grouped else {},
-        roles=dict(zip(declared.roles.names, figures.roles, strict=True)) if declared.roles else {},
-        rules=dict(zip(declared.never, figures.against, strict=True)),
+        sizes=dict(zip(declared.sizes, sizes, strict=True)) if declared.group else {},
+        roles=dict(zip(declared.roles.names, roles, strict=True)) if declared.roles else {},
+        rules=dict(zip(declared.never, against, strict=True)),
         notes=tuple(_notes(declared, figures, computed)),
     )
 
@@ -159,59 +162,46 @@ class _Figures:
     groups: int
     people: int
     cleaning: Cleaning
-    against: Sequence[int]
-    """How many groups break each rule, where they are left out."""
-    sizes: Sequence[int]
-    """How many groups there are of each size,"""
-    roles: Sequence[int]
-    """how many people of each role,"""
-    group: Mapping[str, Sequence[int]]
-    """and of each category of the group's attributes,"""
-    individual: Mapping[str, Sequence[int]]
-    """and of the members'."""
+    against: Ints
+    """(rules,) how many groups break each rule, where they are left out."""
+    sizes: Ints
+    """(sizes,) how many groups there are of each,"""
+    roles: Ints
+    """(roles,) how many people of each,"""
+    categories: Mapping[tuple[str, str], Ints]
+    """and for a table and an attribute, (categories,) how many rows of each."""
 
     def __add__(self, other: _Figures) -> _Figures:
         return _Figures(
             groups=self.groups + other.groups,
             people=self.people + other.people,
             cleaning=self.cleaning + other.cleaning,
-            against=_sum(self.against, other.against),
-            sizes=_sum(self.sizes, other.sizes),
-            roles=_sum(self.roles, other.roles),
-            group={name: _sum(self.group[name], other.group[name]) for name in self.group},
-            individual={
-                name: _sum(self.individual[name], other.individual[name])
-                for name in self.individual
-            },
+            against=self.against + other.against,
+            sizes=self.sizes + other.sizes,
+            roles=self.roles + other.roles,
+            categories={key: one + other.categories[key] for key, one in self.categories.items()},
         )
-
-
-def _sum(one: Sequence[int], other: Sequence[int]) -> list[int]:
-    return [a + b for a, b in zip(one, other, strict=True)]
 
 
 def _figures(encoded: Encoded) -> _Figures:
     """Those of tables in memory."""
     schema = encoded.schema
     role = np.zeros(0, np.uint8) if encoded.role is None else encoded.role
-    roles = len(schema.roles.names) if schema.roles else 0
+    tables = ((schema.group, encoded.group), (schema.individual, encoded.individual))
     return _Figures(
         groups=encoded.groups,
         people=encoded.people,
         cleaning=encoded.cleaning,
-        against=encoded.against or (0,) * len(schema.never),
-        sizes=np.bincount(encoded.sizes - schema.sizes.start, minlength=len(schema.sizes)).tolist(),
-        roles=np.bincount(role, minlength=roles).tolist(),
-        group=_counted(schema.group_attributes, encoded.group),
-        individual=_counted(schema.individual_attributes, encoded.individual),
+        against=np.array(encoded.against or (0,) * len(schema.never), np.int64),
+        sizes=np.bincount(encoded.sizes - schema.sizes.start, minlength=len(schema.sizes)),
+        roles=np.bincount(role, minlength=len(schema.roles.names) if schema.roles else 0),
+        categories={
+            (table.table, name): np.bincount(codes[:, at], minlength=attribute.size)
+            for table, codes in tables
+            if table is not None
+            for at, (name, attribute) in enumerate(table.attributes.items())
+        },
     )
-
-
-def _counted(attributes: Mapping[str, Attribute], codes: CodeArray) -> dict[str, list[int]]:
-    return {
-        name: np.bincount(codes[:, at], minlength=attribute.size).tolist()
-        for at, (name, attribute) in enumerate(attributes.items())
-    }
 
 
 def _bytes(tables: Mapping[str, TableLike]) -> int:
@@ -256,27 +246,27 @@ def _spark_figures(
 
     read = SparkTables.of(schema, tables)
     counter = read.count(one_attribute_each(schema))
-    group, individual, own, members = {}, {}, schema.group_attributes, schema.individual_attributes
-    sizes, roles = [counter.groups], [0]
+    own, members = list(schema.group_attributes), list(schema.individual_attributes)
+    categories: dict[tuple[str, str], Ints] = {}
+    sizes, roles = np.array([counter.groups]), np.zeros(1, np.int64)
     for marginal, place in counter.workload.slices():
-        counts = counter.counts[place].tolist()
+        counts = counter.counts[place]
         if marginal.group == (len(own),):
             sizes = counts
         elif marginal.group:
-            group[list(own)[marginal.group[0]]] = counts
+            categories[schema.table_names[0], own[marginal.group[0]]] = counts
         elif marginal.individual == (len(members),):
             roles = counts
         else:
-            individual[list(members)[marginal.individual[0]]] = counts
+            categories[schema.individual.table, members[marginal.individual[0]]] = counts
     figures = _Figures(
         groups=counter.groups,
         people=counter.people,
         cleaning=counter.cleaning,
-        against=counter.against.tolist(),
+        against=counter.against,
         sizes=sizes,
         roles=roles,
-        group=group,
-        individual=individual,
+        categories=categories,
     )
     return figures, read.seem_computed()
 
@@ -306,16 +296,6 @@ def _notes(schema: Schema, figures: _Figures, computed: list[tuple[str, str]]) -
         for name, formula in computed
     ]
     found += [f"Note: {text}" for text in doubtful_relations(schema)]
-    counts = None if redacting() else _category_counts(schema, figures)
+    known = {key: counts.tolist() for key, counts in figures.categories.items()}
+    counts = None if redacting() else known
     return found + [f"Warning: {text}." for text in wide_bins(schema, counts)]
-
-
-def _category_counts(schema: Schema, figures: _Figures) -> dict[tuple[str, str], Sequence[float]]:
-    """For a table and an attribute, how many rows each category has."""
-    tables = [(schema.group, figures.group), (schema.individual, figures.individual)]
-    return {
-        (table.table, name): counts
-        for table, columns in tables
-        if table is not None
-        for name, counts in columns.items()
-    }

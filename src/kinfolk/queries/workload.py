@@ -42,13 +42,13 @@ class Marginal:
 
     level: Level
     """What is counted."""
-    relation: str | None
+    relation: str | None = None
     """The relation's name, at the relation level."""
-    group: tuple[int, ...]
+    group: tuple[int, ...] = ()
     """Group attributes by position; the position after the last one is the group's size."""
-    individual: tuple[int, ...]
+    individual: tuple[int, ...] = ()
     """Individual attributes by position; the position after the last one is the role."""
-    relative: tuple[int, ...]
+    relative: tuple[int, ...] = ()
     """The relative's attributes by position, at the relation level."""
     shape: tuple[int, ...]
     """Categories per attribute: group, then individual, then relative."""
@@ -357,6 +357,11 @@ def order_of(marginal: Marginal) -> int:
 
 Tie = tuple[int, frozenset[int]]
 """A role, and the roles of those who count as its relatives."""
+
+
+def tie_bits(schema: Schema, relation: str) -> list[tuple[int, int]]:
+    """The same ties, the roles of relatives as bits of one number."""
+    return [(who, sum(1 << role for role in whom)) for who, whom in ties(schema, relation)]
 
 
 def ties(schema: Schema, relation: str) -> tuple[Tie, ...]:

@@ -21,7 +21,7 @@ from kinfolk.data.stat_files import Labels, schema_labels
 from kinfolk.privacy.certificate import NOT_PRIVATE, certificate_rows
 from kinfolk.schema import Attribute, Categorical, Schema
 from kinfolk.schema.attributes import MISSING_LABEL
-from kinfolk.schema.conditions import refs
+from kinfolk.schema.conditions import is_code, refs
 from kinfolk.schema.names import singular
 from kinfolk.schema.spelling import spelling, universe
 from kinfolk.template import Templates, content_policy, printable
@@ -152,26 +152,24 @@ class Codebook:
 
 def _variables(schema: Schema, table: str, labels: Labels) -> Iterator[Variable]:
     """The columns of a table in the order in which they are written."""
-    level: Literal["group", "individual"] = "individual"
-    key, attributes = schema.individual.group_id, dict(schema.individual_attributes)
-    if schema.group is not None and table == schema.group.table:
-        level, key, attributes = "group", schema.group.id, dict(schema.group_attributes)
-    if key is not None:
-        label = labels.columns.get(key, key)
-        yield Variable(name=key, label=label, kind="identifier", stored="numeric")
-    if level == "individual" and schema.roles is not None:
-        column = schema.roles.column
-        role = replace(schema.roles.attribute(), labels=list(schema.roles.roles))
-        rules = tuple(_rules(schema, column, "role"))
-        yield replace(_variable(column, role, labels), rules=rules)
-    weight = schema.group.weight if schema.group is not None and level == "group" else None
-    for name, attribute in attributes.items():
-        yield replace(
-            _variable(name, attribute, labels),
-            universe=universe(schema, level, name),
-            rules=tuple(_rules(schema, name, level)),
-            weight=name == weight,
-        )
+    grouped = schema.group is not None and table == schema.group.table
+    level: Literal["group", "individual"] = "group" if grouped else "individual"
+    weight = schema.group.weight if schema.group is not None and grouped else None
+    for name, attribute in schema.columns[table].items():
+        if attribute is None:
+            label = labels.columns.get(name, name)
+            yield Variable(name=name, label=label, kind="identifier", stored="numeric")
+        elif schema.roles is not None and not grouped and name == schema.roles.column:
+            role = replace(schema.roles.attribute(), labels=list(schema.roles.roles))
+            rules = tuple(_rules(schema, name, "role"))
+            yield replace(_variable(name, role, labels), rules=rules)
+        else:
+            yield replace(
+                _variable(name, attribute, labels),
+                universe=universe(schema, level, name),
+                rules=tuple(_rules(schema, name, level)),
+                weight=name == weight,
+            )
 
 
 def _rules(schema: Schema, name: str, level: str) -> Iterator[str]:
@@ -213,8 +211,8 @@ def _categories(attribute: Attribute) -> Iterator[Category]:
     else:
         first = len(attribute.bins) - 1
         for code, value in enumerate(attribute.special, start=first):
-            outside = not attribute.bins[0] <= value <= attribute.bins[-1]
-            yield Category(value=spelling(value), label=attribute.label(code), missing=outside)
+            missing = is_code(value, attribute)
+            yield Category(value=spelling(value), label=attribute.label(code), missing=missing)
     if attribute.missing:
         yield Category(value="", label=MISSING_LABEL, missing=True)
 

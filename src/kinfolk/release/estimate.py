@@ -155,6 +155,8 @@ SECONDS = 1.0
 """So long are steps timed, ..."""
 STEPS = 3
 """... and at least so many of them."""
+USUAL_PASSES = 12
+"""So many passes a trial usually finds worth while; at epsilon = 1, nine on Spain's survey."""
 PER_PERSON = 320
 """Bytes that more people add to the peak, each; measured with 21 attributes. It is an estimate."""
 MOST_FOR_TABLES = 256 * 2**20
@@ -167,6 +169,7 @@ class Expected:
 
     counting_seconds: float
     fitting_seconds: float
+    """As is usual, where a method finds out by itself when to end."""
     peak_bytes: float
 
 
@@ -234,7 +237,7 @@ class RunEstimate:
         return show(f"A run on {self.groups:,} groups", rows, headings=headings)
 
 
-def plan(
+def estimate_run(
     schema: Schema,
     method: Method,
     guarantee: Guarantee,
@@ -249,7 +252,7 @@ def plan(
     >>> from kinfolk.methods.paper import hpd_fixed
     >>> from kinfolk.privacy.unit import Neighbours
     >>> promise = Guarantee.of(neighbours=Neighbours.REPLACE, epsilon=1.0, delta=1e-9)
-    >>> estimate = plan(
+    >>> estimate = estimate_run(
     ...     load_schema("acs-red"), hpd_fixed(), promise, groups=10_000, benchmark=False
     ... )
     >>> [(family.name, family.queries, round(family.noise[1], 1)) for family in estimate.families]
@@ -340,17 +343,23 @@ class _Watch:
         if doing != "measuring" and len(same) > STEPS and same[-1][3] - same[0][3] > SECONDS:
             raise _Enough
 
-    def seconds(self) -> float:
+    def seconds(self, settings: Mapping[str, object]) -> float:
         """How long all steps take; of the stage that was cut short, by those that were seen.
 
-        The first step is left out where there are others: code is compiled in it.
+        The first step is left out where there are others: code is compiled in it. After a trial
+        come fits of the same size that were not seen: those of the parts and of the replicates.
         """
-        expected = 0.0
+        expected: dict[str, float] = {}
         for stage in dict.fromkeys(tick[0] for tick in self.ticks):
             same = [tick for tick in self.ticks if tick[0] == stage]
             (_, first, total, start), (_, last, _, end) = same[0], same[-1]
-            expected += (end - start) / max(last - first, 1) * total
-        return expected
+            steps = min(total, USUAL_PASSES) if stage == "trying" else total
+            expected[stage] = (end - start) / max(last - first, 1) * steps
+        for stage, name in (("fitting", "parts"), ("repeating", "replicates")):
+            number = settings.get(name)
+            if isinstance(number, int) and "trying" in expected:
+                expected.setdefault(stage, number * expected["trying"])
+        return sum(expected.values())
 
 
 def _alone(marginal: Marginal) -> str:
@@ -394,7 +403,7 @@ def benchmark_run(
     more = max(people - people * many // groups, 0)
     return Expected(
         counting_seconds=least + slope * (groups - few),
-        fitting_seconds=watch.seconds(),
+        fitting_seconds=watch.seconds(method.settings),
         peak_bytes=_peak() + min(more * PER_PERSON, MOST_FOR_TABLES),
     )
 

@@ -141,7 +141,8 @@ def fit(
                 verify_plan(curator, method)
                 rng = np.random.default_rng([identity[SEED], 0])
                 done = run(curator, method, rng=rng, progress=progress, keep=True)
-                ending, model = done.ending, done.training.model()
+                ending = done.ending
+                model = done.training.model()
             except BaseException:
                 # What a run that has bought nothing was to have is there for others again.
                 if not curator.spent:

@@ -1,4 +1,4 @@
-"""Public tables of the same schema: what they say of marginals, and a whole run on them.
+"""Public tables of the same schema, and what they say of marginals.
 
 Tables are read and counted here, exactly, and outside the curator: whoever names tables as public
 says that nobody in them is to be protected. Private tables never come this way.
@@ -7,31 +7,19 @@ says that nobody in them is to be protected. Private tables never come this way.
 from __future__ import annotations
 
 import os
-import tempfile
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from kinfolk.data.encode import (
-    check_table_names,
-    encode_sources,
-    home_columns,
-    missing_columns,
-    people_columns,
-)
+from kinfolk.data.encode import check_table_names, encode_sources, missing_columns
 from kinfolk.data.encoded import CodeArray, Encoded, code_type
 from kinfolk.data.frames import TableLike, frame_digest
 from kinfolk.data.tables import Source, TableFile, UnreadableError, open_file, read_source
 from kinfolk.errors import DataError, KinfolkError, Problem
-from kinfolk.methods.marginals import Marginals
-from kinfolk.methods.method import Method
 from kinfolk.methods.prior import PublicRates
-from kinfolk.methods.run import run
-from kinfolk.privacy.curator import Curator
-from kinfolk.privacy.guarantee import Guarantee
 from kinfolk.privacy.sensitivity import workload_weights
 from kinfolk.privacy.unit import Unit
 from kinfolk.queries.counting import Counter
@@ -92,8 +80,7 @@ def read_public(
     ]
     own = Workload(schema=schema, marginals=tuple(workload.marginals[at] for at in chosen))
     weights = workload_weights(workload, unit)[chosen] if size_weighted else None
-    counter = Counter(own, weights=weights)
-    counter.add(encoded)
+    counter = Counter.of(encoded, own, weights=weights)
     rates = np.split(counter.counts / encoded.groups, own.offsets[1:-1])
     return PublicRates(
         rates=dict(zip(chosen, rates, strict=True)),
@@ -101,35 +88,6 @@ def read_public(
         groups=encoded.groups,
         notes=tuple(_notes(schema, encoded, lacking)),
     )
-
-
-def count_resampled(
-    schema: Schema,
-    public: Public,
-    workloads: tuple[Workload, Workload],
-    *,
-    groups: int,
-    unit: Unit | None,
-    rng: np.random.Generator,
-) -> tuple[Counter, Counter]:
-    """Count so many public groups, drawn with replacement, for two workloads.
-
-    The second one is counted with the weights for a unit, where there is one.
-    """
-    opened = {name: open_file(table) for name, table in public_tables(schema, public).items()}
-    encoded, lacking = _encoded(schema, opened, finely=True)
-    if lacking.names:
-        raise KinfolkError(
-            f"the public tables have no {', '.join(lacking.names)}. To rehearse a run, they need "
-            "every column of the schema."
-        )
-    drawn = encoded.take(rng.integers(encoded.groups, size=groups))
-    plain, asked = workloads
-    weights = None if unit is None else workload_weights(asked, unit)
-    counters = Counter(plain), Counter(asked, weights=weights)
-    for counter in counters:
-        counter.add(drawn)
-    return counters
 
 
 def public_tables(schema: Schema, public: Public) -> Mapping[str, TableLike]:
@@ -153,30 +111,25 @@ def public_tables(schema: Schema, public: Public) -> Mapping[str, TableLike]:
     return found
 
 
-def _encoded(
-    schema: Schema, tables: Mapping[str, TableLike], *, finely: bool = False
-) -> tuple[Encoded, Lacking]:
+def _encoded(schema: Schema, tables: Mapping[str, TableLike]) -> tuple[Encoded, Lacking]:
     """The public groups in codes of the schema, with 0 for what is not known of them."""
     problems: list[Problem] = []
-    homes: Source | None = None
     try:
-        if schema.group is not None:
-            name = schema.group.table
-            homes = read_source(tables[name], home_columns(schema), name=name)
-        name = schema.individual.table
-        people = read_source(tables[name], people_columns(schema), name=name)
+        sources = [
+            read_source(tables[name], wanted, name=name) for name, wanted in schema.columns.items()
+        ]
     except UnreadableError as error:
         raise DataError(HEADING, [error.problem]) from None
     except DataError as error:
         raise DataError(HEADING, error.problems) from None
+    people, homes = sources[-1], sources[0] if schema.group is not None else None
     lacking = Lacking(
         group=_missing(schema.group_attributes, homes),
         individual=_missing(schema.individual_attributes, people),
     )
-    for source, wanted in ((homes, home_columns(schema)), (people, people_columns(schema))):
-        if source is not None:
-            needed = [column for column in wanted if column not in lacking.names]
-            problems += missing_columns(source, needed)
+    for source, wanted in zip(sources, schema.columns.values(), strict=True):
+        needed = [column for column in wanted if column not in lacking.names]
+        problems += missing_columns(source, needed)
     if len(lacking.individual) == len(schema.individual_attributes):
         what = "it has none of the declared columns."
         fix = "Public tables have those of the schema, or some of them."
@@ -184,7 +137,7 @@ def _encoded(
         raise DataError(HEADING, problems)
     known = _without(schema, lacking)
     try:
-        found = encode_sources(known, homes, people, problems, finely=finely)
+        found = encode_sources(known, homes, people, problems)
     except DataError as error:
         raise DataError(HEADING, error.problems) from None
     return (
@@ -269,75 +222,4 @@ def _unseen(
         seen = len(np.unique(column))
         if name not in lacking and seen < attribute.size:
             found.append(f"{name} ({attribute.size - seen} of {attribute.size})")
-    return found
-
-
-SEED = 1
-"""Of the noise, which protects nobody: the tables are public."""
-FACTORS = (0.5, 1.0, 2.0)
-"""Times the epsilon that was asked for."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Rehearsal:
-    """What a run came to on public tables; errors are of shares, over all queries."""
-
-    epsilon: float
-    max_error: float
-    mean_error: float
-
-
-def rehearse(
-    schema: Schema,
-    method: Method,
-    guarantee: Guarantee,
-    public: Public,
-    *,
-    groups: int,
-    on_progress: Callable[[int, int], None] = lambda done, total: None,
-    factors: Sequence[float] = FACTORS,
-) -> list[Rehearsal]:
-    """Do a run on as many public groups as there will be private ones, for several epsilons.
-
-    The public tables stand for the private ones: groups are drawn from them with replacement, and
-    nothing is known beforehand. A second public file would be needed to try out a prior.
-    """
-    if groups < 1:
-        raise KinfolkError(f"groups is {groups}. Use at least one group.")
-    chosen = replace(method, replicates=0) if isinstance(method, Marginals) else method
-    workload = Workload.of(schema)
-    asked = chosen.asks(workload)
-    rng = np.random.default_rng(SEED)
-    plain, counter = count_resampled(
-        schema,
-        public,
-        (workload, asked),
-        groups=groups,
-        unit=guarantee.unit if chosen.size_weighted else None,
-        rng=rng,
-    )
-    levels = [one.level == "group" for one in workload.marginals]
-    of_groups = np.repeat(levels, [one.cells for one in workload.marginals])
-    true = plain.counts / np.where(of_groups, plain.groups, plain.people)
-    found: list[Rehearsal] = []
-    for done, factor in enumerate(factors):
-        on_progress(done, len(factors))
-        promise = Guarantee.of(
-            neighbours=guarantee.neighbours,
-            epsilon=guarantee.epsilon * factor,
-            delta=guarantee.delta,
-            accounting=guarantee.accounting,
-        )
-        with tempfile.TemporaryDirectory(prefix="kinfolk-") as folder:
-            ledger = Path(folder) / "ledger.jsonl"
-            with Curator(counter, guarantee=promise, ledger=ledger, seed=SEED) as curator:
-                model = run(curator, chosen, rng=rng).training.model()
-        wrong = np.abs(np.asarray(model.answer(workload), np.float64) - true)
-        found.append(
-            Rehearsal(
-                epsilon=promise.epsilon,
-                max_error=float(wrong.max()),
-                mean_error=float(wrong.mean()),
-            )
-        )
     return found

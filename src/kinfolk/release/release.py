@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -58,52 +58,43 @@ class Written:
 
 
 def write_sample(
-    model: Model,
+    records: Records,
     groups: int,
     directory: str | os.PathLike[str],
     *,
     rng: np.random.Generator,
     format: str = "csv",  # noqa: A002  (the name users know from the command line)
-    stratified: bool = True,
     progress: Callable[[int], None] | None = None,
-    types: Types | None = None,
-    shapes: Shapes | None = None,
-    raking: Raking | None = None,
-    where: Where | None = None,
 ) -> Written:
     """Draw groups and write the schema's tables, `<table>.csv` or another format, keys 1 to N.
 
     Memory does not grow with `groups`, except for dta and sav, which are put together first. The
     files appear under their names when all are complete; an interrupted run leaves what was there
     before. `progress` is called with the groups written so far, or with those found so far where
-    groups that meet a condition (`where`) are searched for. `types` are storage types (Arrow) by
-    table and column, kept where they hold the domain.
+    groups that meet a condition are searched for. Storage types are kept where they hold the
+    domain.
 
     >>> import tempfile
     >>> from kinfolk.datasets import load_schema
     >>> from kinfolk.models.histogram import Histogram
-    >>> model = Histogram.uniform(load_schema("acs-red"))
+    >>> records = Records(model=Histogram.uniform(load_schema("acs-red")))
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     written = write_sample(model, 100, folder, rng=np.random.default_rng(1))
+    ...     written = write_sample(records, 100, folder, rng=np.random.default_rng(1))
     ...     print(dict(written.rows), written.paths["persons"].name)
     {'households': 100, 'persons': 292} persons.csv
     """
     check_groups(groups)
     if format not in FORMATS:
         raise KinfolkError(f"format {format!r} is unknown. Use one of {', '.join(FORMATS)}.")
-    schema, target = model.schema, local_path(directory)
+    schema, target = records.model.schema, local_path(directory)
     check_writable(schema, format)
-    kept = lasting_types(schema, types or {}, groups)
-    searching = where is not None and not where.exact
-    records = Records(
-        model=model,
-        shapes=shapes,
-        raking=raking,
-        types=kept,
-        where=where,
+    searching = records.where is not None and not records.where.exact
+    records = replace(
+        records,
+        types=lasting_types(schema, records.types, groups),
         progress=progress if searching else None,
     )
-    chunks = records.draw(groups, rng=rng, chunk=CHUNK, stratified=stratified)
+    chunks = records.draw(groups, rng=rng, chunk=CHUNK)
     rows = dict.fromkeys(schema.table_names, 0)
     done = 0
     try:
@@ -223,15 +214,7 @@ class Drawable:
             from kinfolk.release.spark_sample import sample_spark
 
             return {**sample_spark(own, own._number(groups), where=where, seed=chosen)}
-        rng = np.random.default_rng(chosen)
-        condition = None if where is None else Where.parse(where, own.schema)
-        records = Records(
-            model=own.model,
-            shapes=own.shapes,
-            raking=own.raking,
-            types=own.types,
-            where=condition,
-        )
+        rng, records = np.random.default_rng(chosen), own._records(where)
         tables = decode(records.draw_all(own._number(groups), rng=rng), rng=rng)
         blank = may_be_blank(own.schema)
         return {name: to_frame(one, kind, nullable=blank[name]) for name, one in tables.items()}
@@ -336,7 +319,7 @@ class Release(Drawable):
         with the groups written so far, or found so far where they have to be looked for (see
         `sample` for `where`). The certificate says the condition.
         """
-        condition = None if where is None else Where.parse(where, self.schema)
+        records = self._records(where)
         number, checked = self._number(groups), checked_seed(seed)
         if runs_on_spark(None, engine):
             from kinfolk.release.spark_sample import write_spark_sample
@@ -350,24 +333,16 @@ class Release(Drawable):
                 self, number, directory, where=where, seed=checked, progress=progress
             )
         else:
+            rng = np.random.default_rng(checked)
             written = write_sample(
-                self.model,
-                number,
-                directory,
-                rng=np.random.default_rng(checked),
-                format=format,
-                progress=progress,
-                types=self.types,
-                shapes=self.shapes,
-                raking=self.raking,
-                where=condition,
+                records, number, directory, rng=rng, format=format, progress=progress
             )
         released = {**self.certificate["release"], "tables": dict(written.digests)}
         if self.schema.never:
             released["acceptance"] = written.acceptance.describe()
-        if condition is not None:
-            released["where"] = condition.text
-            if not condition.exact:
+        if records.where is not None:
+            released["where"] = records.where.text
+            if not records.where.exact:
                 released["search"] = written.search.describe()
         stated = {**self.certificate, "release": released}
         text = json.dumps(stated, indent=2) + "\n"
@@ -408,6 +383,16 @@ class Release(Drawable):
 
     def _drawn_from(self, seed: int | None) -> tuple[Release, int | None]:
         return self, checked_seed(seed)
+
+    def _records(self, where: str | None) -> Records:
+        """What records are drawn from: groups that meet a condition, if there is one."""
+        return Records(
+            model=self.model,
+            shapes=self.shapes,
+            raking=self.raking,
+            types=self.types,
+            where=None if where is None else Where.parse(where, self.schema),
+        )
 
     def _number(self, groups: int | None) -> int:
         number = self.groups if groups is None else groups

@@ -52,7 +52,7 @@ from kinfolk.methods.registry import method_named
 from kinfolk.models.hpd import HPD
 from kinfolk.models.raking import RAKING, Features, Raking
 from kinfolk.models.records import Records
-from kinfolk.privacy.certificate import Certificate
+from kinfolk.privacy.certificate import PUBLIC, Certificate
 from kinfolk.privacy.view import GROUPS
 from kinfolk.queries.workload import Workload
 from kinfolk.release.file import PROBABILITIES, model_digest
@@ -196,7 +196,8 @@ def refits_of(release: Release, rng: np.random.Generator) -> Refits:
         raise _damaged("passes")
     workload = method.asks(Workload.of(release.schema))
     view = view_of(release.certificate, workload, size_weighted=method.size_weighted)
-    view = view.knowing(groups=release.groups)
+    informed = release.certificate["run"].get(PUBLIC) is not None
+    view = view.knowing(groups=release.groups, informed=informed)
     noise = {
         spend["step"]: float(spend["sigma"])
         for spend in release.certificate["spends"]

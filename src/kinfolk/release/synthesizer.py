@@ -148,9 +148,9 @@ class Synthesizer(Drawable):
 
         To say how long it takes, the method works for a moment on made-up groups (`benchmark`).
         """
-        from kinfolk.release.estimate import plan
+        from kinfolk.release.estimate import estimate_run
 
-        return plan(
+        return estimate_run(
             self.schema,
             self.method,
             self.guarantee,
@@ -216,6 +216,6 @@ def plan(
     >>> from kinfolk import load_schema
     >>> promise = {"unit": "household", "epsilon": 1.0, "delta": 1e-9}
     >>> plan(load_schema("acs-red"), groups=10_000, benchmark=False, **promise)
-    RunEstimate(2,688 queries of 10,000 groups and 20,000 people, rho = 0.01656)
+    RunEstimate(2,696 queries of 10,000 groups and 20,000 people, rho = 0.01656)
     """
     return Synthesizer(schema, **promise).plan(groups, people=people, benchmark=benchmark)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -23,15 +24,15 @@ from kinfolk.schema import Schema
 
 GUESSES = (100, 10_000, 1_000_000)
 """How many groups there may be, where nobody knows yet."""
-Planned = Mapping[str, Fraction]
-"""What a method plans to pay for each step, by the step's name."""
+Planned = Mapping[str, Step]
+"""What a method plans to buy, by the step's name."""
 
 
 def verify(certificate: Mapping[str, Any], schema: Schema) -> list[str]:
     """What does not hold in a certificate, given its schema; an empty list means that all does.
 
-    The arithmetic first; then the words, the sensitivities of what each step bought, and the noise
-    that the method's settings and the budget make of them.
+    The arithmetic first; then the words, what each step bought and its sensitivity, and the noise
+    that the method's settings and the budget make of it.
     """
     wrong = check_certificate(certificate)
     if wrong:
@@ -47,7 +48,7 @@ def verify(certificate: Mapping[str, Any], schema: Schema) -> list[str]:
         )
         if run.get("workload") != workload_digest(view) or run.get("queries") != view.workload.size:
             return ["it was made for other queries than the schema's"]
-        planned = {step.key: step.rho for step in method.steps(view)}
+        planned = {step.key: step for step in method.steps(view)}
     except (LookupError, TypeError, ValueError, KinfolkError) as error:
         return [f"its run cannot be repeated from the schema ({error!s:.160})"]
     return recompute(certificate, view, planned)
@@ -107,7 +108,11 @@ def view_of(
         workload, Guarantee.from_description(certificate), size_weighted=size_weighted
     )
     _, _, read = public_totals(workload.schema, view.guarantee.neighbours)
-    view = replace(view, groups_read=totals.get("groups_read") if read else None)
+    view = replace(
+        view,
+        groups_read=totals.get("groups_read") if read else None,
+        informed=certificate["run"].get("public") is not None,
+    )
     groups, people = totals.get(GROUPS), totals.get(PEOPLE)
     if groups is not None and view.sells_groups:
         groups = view.settled_groups(groups)
@@ -121,8 +126,8 @@ def recompute(
 ) -> list[str]:
     """What does not follow from the schema; an empty list means that everything does.
 
-    The certificate's own arithmetic must hold already. `planned` has what the method would pay for
-    each step, where that is known in advance.
+    The certificate's own arithmetic must hold already. `planned` has what the method would buy, and
+    for how much, where that is known in advance.
     """
     schema = view.workload.schema
     try:
@@ -194,7 +199,10 @@ def _spend(
         return []
     if step not in planned:
         return [f"{step} is no step of the method that is named"]
-    expected = view.again(spend["bought"], rho=planned[step])
+    due = planned[step]
+    if not due.chosen and spend["bought"] != json.loads(json.dumps(due.purchase.bought)):
+        return [f"{step} states that it bought something else than the method would"]
+    expected = view.again(spend["bought"], rho=due.rho)
     # Where something was lost in a crash, what was bought after it had to make do with less.
     if not _lost(certificate) and not _same_noise(spend, expected):
         return [

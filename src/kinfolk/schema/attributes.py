@@ -151,10 +151,7 @@ class Categorical:
         check_values(self.values, findings)
         check_labels(self.labels, len(self.values), "value", findings)
         _check_number(len(self.values), "values", findings)
-        _check_flags(self, "missing", findings=findings)
-        _check_derived(self.derived, findings)
-        _check_title(self.title, findings)
-        findings.raise_if_any("attribute")
+        _check_rest(self, "missing", findings=findings)
 
     @property
     def size(self) -> int:
@@ -218,10 +215,7 @@ class Numeric:
         categories = len(self.bins) - 1 + len(self.special)
         check_labels(self.labels, categories, "bin or special value", findings)
         _check_number(categories, "bins", findings)
-        _check_flags(self, "missing", "integer", findings=findings)
-        _check_derived(self.derived, findings)
-        _check_title(self.title, findings)
-        findings.raise_if_any("attribute")
+        _check_rest(self, "missing", "integer", findings=findings)
 
     def _check_decimals(self, findings: Findings) -> None:
         places = self.decimals
@@ -374,24 +368,22 @@ def _check_number(categories: int, where: str, findings: Findings) -> None:
         findings.add(where, what, f"Use at most {MAX_CATEGORIES:,}; merge the rarest.")
 
 
-def _check_flags(attribute: object, *names: str, findings: Findings) -> None:
-    for name in names:
+def _check_rest(attribute: Attribute, *flags: str, findings: Findings) -> None:
+    """Check what all types of attributes have, and raise everything that was found."""
+    for name in flags:
         flag = getattr(attribute, name)
         if not isinstance(flag, bool):
             what = f"{shown(flag)} is neither true nor false."
             findings.add(name, what, "Write true or false.")
-
-
-def _check_derived(derived: object, findings: Findings) -> None:
+    derived: object = attribute.derived
     if not isinstance(derived, bool) and not (isinstance(derived, str) and derived.strip()):
         fix = "Write true, or how it is computed, such as `derived: count`."
         findings.add("derived", f"{shown(derived)} is no formula.", fix)
-
-
-def _check_title(title: object, findings: Findings) -> None:
+    title: object = attribute.title
     if title is not None and not (isinstance(title, str) and title.strip()):
         fix = "Write what the column is about, such as `label: Age in years`."
         findings.add("label", f"{shown(title)} is not a text.", fix)
+    findings.raise_if_any("attribute")
 
 
 def _freeze(attribute: object, *names: str, findings: Findings) -> None:

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 NARROW = 24
 """A bin with at most so many numbers that can be written has a cell for each of them."""
+ROUND = 5
+"""People round to multiples of this: whole numbers that have a cell of their own, ..."""
+MIDDLING = 60
+"""... in bins with at most so many numbers, where cells would be narrower than that anyway."""
 CELLS = 10
 """The cells of other bins, ..."""
 MOST_CELLS = 40
@@ -39,8 +43,9 @@ EVERYBODYS_BINS = 9
 def fine(attribute: Numeric) -> Numeric:
     """The same number with cells as its bins; every cell lies in one bin.
 
-    Whole numbers in a narrow bin have a cell each. In tails the cells grow from the inner end
-    outwards. Where there would be more cells than categories can be, the bins stay as they are.
+    Whole numbers in a narrow bin have a cell each, multiples of 5 in a wider one as well. In tails
+    the cells grow from the inner end outwards. Where there would be more cells than categories can
+    be, the bins stay as they are.
 
     >>> fine(Numeric(bins=[0, 2, 4], integer=True)).bins
     (0, 1, 2, 3, 4, 4.5)
@@ -174,6 +179,8 @@ def _written(attribute: Numeric, code: int) -> list[int | float]:
     taken = [k for k in attribute.special_steps() if k in allowed]
     if len(allowed) - len(taken) <= NARROW:
         steps = [k for k in allowed if k not in taken]
+    elif sets_round_apart(attribute, code):
+        steps = [k for k in allowed if k % ROUND in (0, 1)]
     else:
         steps = [math.ceil(edge * unit) for edge in _candidates(attribute, code)]
     kept: list[int] = [allowed.start]
@@ -186,6 +193,22 @@ def _written(attribute: Numeric, code: int) -> list[int | float]:
     if kept[-1] == allowed.stop - 1 > LARGEST_WHOLE // 4:
         kept.pop()
     return [k // unit if k % unit == 0 else k / unit for k in kept[1:]]
+
+
+def sets_round_apart(attribute: Numeric, code: int) -> bool:
+    """Whether multiples of 5 have cells of their own in a bin that is not a narrow one.
+
+    >>> hours = Numeric(bins=[0, 20, 35, 40, 50, 90], integer=True)
+    >>> sets_round_apart(hours, 4), fine(hours).bins[-8:]
+    (True, (75, 76, 80, 81, 85, 86, 90, 90.5))
+    """
+    if attribute.places != 0 or len(attribute.bins) == 2:
+        return False
+    if len(attribute.writable(code)) > MIDDLING:
+        return False
+    if tail_of(attribute, code):
+        return first_width(attribute, code) < ROUND
+    return attribute.bins[code + 1] - attribute.bins[code] < ROUND * CELLS
 
 
 def _free(taken: list[int], begin: int, end: int) -> bool:
@@ -235,8 +258,12 @@ def coarse_codes(attribute: Attribute) -> tuple[int, ...]:
     >>> coarse_codes(Numeric(bins=[0, 18, 120]))
     (0, 1)
     """
+    return in_bands(attribute, EVERYBODYS_BINS if is_everybodys(attribute) else BINS)
+
+
+def in_bands(attribute: Attribute, most: int) -> tuple[int, ...]:
+    """For every code its band: at most so many of neighbouring bins, all other categories apart."""
     bins = len(attribute.bins) - 1 if isinstance(attribute, Numeric) else 0
-    most = EVERYBODYS_BINS if is_everybodys(attribute) else BINS
     if bins <= most:
         return tuple(range(attribute.size))
     large = [code * most // bins for code in range(bins)]

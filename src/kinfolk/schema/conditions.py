@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from kinfolk.schema.attributes import Attribute, Categorical, Numeric
+from kinfolk.schema.attributes import Attribute, Numeric
 from kinfolk.schema.names import AttributeNames
 
 if TYPE_CHECKING:
@@ -135,9 +135,9 @@ def attribute_of(schema: Schema, ref: Ref) -> Attribute:
     if ref.level == "individual":
         return schema.individual_attributes[ref.name]
     if ref.level == "count":
-        return Categorical(values=list(schema.sizes))
+        return schema.size_attribute
     assert schema.roles is not None  # noqa: S101  (a reference to the role column)
-    return Categorical(values=schema.roles.names)
+    return schema.roles.by_name
 
 
 def whose(ref: Ref) -> str:
@@ -183,3 +183,8 @@ def named_refs(schema: Schema) -> dict[str, Ref | None]:
 def is_code(special: float, attribute: Numeric) -> bool:
     """Whether a special value lies outside the bins, and is no quantity."""
     return not attribute.bins[0] <= special <= attribute.bins[-1]
+
+
+def has_codes(attribute: Attribute) -> bool:
+    """Whether some of its values are no quantities, with which no comparison holds."""
+    return isinstance(attribute, Numeric) and any(is_code(x, attribute) for x in attribute.special)

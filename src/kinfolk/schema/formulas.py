@@ -40,6 +40,7 @@ from kinfolk.schema.conditions import (
     Ref,
     atoms,
     attribute_of,
+    has_codes,
     has_numbers,
     is_code,
     refs,
@@ -92,9 +93,7 @@ class Formula:
             if kind in ("count", "any"):
                 condition = reader.condition()
             else:
-                ref = reader.ref()
-                if ref is None:
-                    reader.unknown_name()
+                ref = reader.needed_ref()
                 if reader.word("where"):
                     condition = reader.condition()
             reader.close()
@@ -102,9 +101,7 @@ class Formula:
             call = re.match(r"\s*(\w+)\s*\(", text)
             if call:
                 reader.fail(f"{call[1]} is no formula.", did_you_mean(call[1], KINDS))
-            ref = reader.ref()
-            if ref is None:
-                reader.unknown_name()
+            ref = reader.needed_ref()
         reader.end()
         formula = Formula(text=text, schema=schema, kind=kind, ref=ref, condition=condition)
         formula._check(reader)
@@ -221,8 +218,7 @@ class Formula:
         source = attribute_of(self.schema, self.ref)
         if self.ref.of is not None:
             return source.missing or self._limits(self.ref.of)[0] == 0
-        codes = isinstance(source, Numeric) and any(is_code(one, source) for one in source.special)
-        return source.missing or codes or self.condition is not None
+        return source.missing or has_codes(source) or self.condition is not None
 
     @property
     def bounds(self) -> tuple[float, float]:

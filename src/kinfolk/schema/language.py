@@ -347,16 +347,20 @@ class Reader(Cursor):
             if number is not None:
                 constant += sign * number
             else:
-                ref = self.ref()
-                if ref is None:
-                    self.unknown_name()
-                terms[ref] += sign
+                terms[self.needed_ref()] += sign
             if not self.looking_at("+-"):
                 break
             sign = 1 if self.symbol("+") else -self.symbol("-")
         if items > 1:
             self._numbers(terms, "+")
         return _Sum(terms=terms, constant=constant, items=items)
+
+    def needed_ref(self) -> Ref:
+        """Pass over the name of an attribute; refuse anything else."""
+        found = self.ref()
+        if found is None:
+            self.unknown_name()
+        return found
 
     def ref(self) -> Ref | None:
         """The attribute that stands here, the longest name that fits."""

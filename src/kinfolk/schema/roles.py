@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from kinfolk.errors import Findings
@@ -99,6 +100,11 @@ class Roles:
     def names(self) -> tuple[str, ...]:
         """The names of all roles; 'other' comes last under `others: keep`."""
         return (*self.roles, *((OTHER_ROLE,) if self.others == "keep" else ()))
+
+    @cached_property
+    def by_name(self) -> Categorical:
+        """The role as an attribute whose values are the names."""
+        return Categorical(values=self.names)
 
     def attribute(self, *, labels: bool = False) -> Categorical:
         """The column as an attribute: each role is written as the first of its values, or its name.

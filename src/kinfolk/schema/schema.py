@@ -289,8 +289,25 @@ class Schema:
         """
         if self.roles is None or len(self.roles.names) < 2:
             return self.individual.attributes
-        names = Categorical(values=self.roles.names)
-        return {**self.individual.attributes, self.roles.column: names}
+        return {**self.individual.attributes, self.roles.column: self.roles.by_name}
+
+    @cached_property
+    def size_attribute(self) -> Categorical:
+        """The size of a group, as if it were an attribute like the others."""
+        return Categorical(values=list(self.sizes))
+
+    @cached_property
+    def columns(self) -> Mapping[str, Mapping[str, Attribute | None]]:
+        """The columns of each table that matter, groups and ids first; an id is no attribute."""
+        own: dict[str, Attribute | None] = {}
+        if self.individual.group_id is not None:
+            own[self.individual.group_id] = None
+        if self.roles is not None:
+            own[self.roles.column] = self.roles.attribute()
+        people = {self.individual.table: {**own, **self.individual.attributes}}
+        if self.group is None:
+            return people
+        return {self.group.table: {self.group.id: None, **self.group.attributes}, **people}
 
     @property
     def size_limit(self) -> int:

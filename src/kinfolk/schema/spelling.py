@@ -35,8 +35,8 @@ from kinfolk.schema.conditions import (
     Ref,
     Same,
     attribute_of,
+    has_codes,
     has_numbers,
-    is_code,
     refs,
     whose,
 )
@@ -309,15 +309,10 @@ def negated_text(condition: Condition, schema: Schema) -> str:
         return f"not ({condition_text(condition, schema)})"
     if isinstance(condition, Listed):
         return _listed_text(replace(condition, negated=not condition.negated), schema)
-    codes = any(map(_has_codes, compared))
+    codes = any(map(has_codes, compared))
     if isinstance(condition, Linear) and (condition.by_value or not codes):
         return _linear_text(replace(condition, operator=_OPPOSITE[condition.operator]))
     return f"not ({condition_text(condition, schema)})"
-
-
-def _has_codes(attribute: Attribute) -> bool:
-    """Whether some of its values are no quantities, with which no comparison holds."""
-    return isinstance(attribute, Numeric) and any(is_code(x, attribute) for x in attribute.special)
 
 
 def _listed_text(condition: Listed, schema: Schema) -> str:

@@ -14,14 +14,19 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from kinfolk.schema.attributes import Attribute, Numeric
-from kinfolk.schema.bins import finer, tail_of
+from kinfolk.schema.bins import finer, in_bands, tail_of
 from kinfolk.schema.schema import Schema
 from kinfolk.schema.workload_spec import Level
 
 UNITS = 2520
 """A cap has so many units."""
+LARGEST = 2**40
+"""Units that one number counts for at most, so that no sum of them is rounded or wraps around."""
 BANDS = 9
 """A group's own amount, and what its members have together, are told apart in so many bands."""
+ALIKE = 30
+"""Amounts of group and members are of one kind, so that they can be added up and compared, if their
+caps differ by no more than this factor: incomes and wages are, incomes and hours are not."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +49,8 @@ class GroupTotal:
         bins = attribute.bins
         values = [(low + high - step) / 2 for low, high in itertools.pairwise(bins)]
         values += [float(one) for one in attribute.special] + [0.0] * attribute.missing
-        return [round(UNITS * one / self.cap) for one in values]
+        units = (UNITS * one / self.cap for one in values)
+        return [round(min(max(one, -LARGEST), LARGEST)) for one in units]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,22 +65,18 @@ class Totals:
 
         >>> from kinfolk.datasets import load_schema
         >>> [one.cap for one in Totals(schema=load_schema("detroit")).sums]
-        [150000.0]
+        [250000.0]
         """
         return (*self._weight, *self._largest, *self._amounts(Level.INDIVIDUAL))
 
     @cached_property
     def joint(self) -> tuple[int, GroupTotal] | None:
-        """The group's largest amount by position, and what the members have of the same kind.
-
-        Amounts are of one kind if they are written with as many decimals.
-        """
+        """The group's largest amount by position, and what the members have of the same kind."""
         for own in self._largest:
-            places = self._numeric(Level.GROUP, own.positions[0]).places
             alike = tuple(
-                at
-                for at in (one.positions[0] for one in self._amounts(Level.INDIVIDUAL))
-                if self._numeric(Level.INDIVIDUAL, at).places == places
+                one.positions[0]
+                for one in self._amounts(Level.INDIVIDUAL)
+                if own.cap / ALIKE <= one.cap <= own.cap * ALIKE
             )
             if alike:
                 both = GroupTotal(level=Level.INDIVIDUAL, positions=alike, cap=own.cap)
@@ -89,14 +91,14 @@ class Totals:
         if self.joint is None:
             raise ValueError("the schema has no amounts of group and members of one kind")
         attribute = self._numeric(Level.GROUP, self.joint[0])
-        return max(own_bands(attribute)) + 1, len(self.edges()) + 1
+        return max(in_bands(attribute, BANDS)) + 1, len(self.edges()) + 1
 
     def edges(self) -> list[int]:
         """Where the bands of what members have together begin, in units; before: nothing."""
         assert self.joint is not None  # noqa: S101  (the caller has seen to it)
         at, total = self.joint
         attribute = self._numeric(Level.GROUP, at)
-        codes = own_bands(attribute)
+        codes = in_bands(attribute, BANDS)
         lows = zip(attribute.bins[:-1], codes, [-1, *codes], strict=False)
         starts = [low for low, code, before in lows if code != before]
         inner = (math.ceil(UNITS * low / total.cap) for low in starts if low > 0)
@@ -111,13 +113,13 @@ class Totals:
         assert isinstance(found, Numeric)  # noqa: S101  (only these are amounts)
         return found
 
-    @property
+    @cached_property
     def _weight(self) -> list[GroupTotal]:
         names = list(self.schema.group_attributes)
         weight = None if self.schema.group is None else self.schema.group.weight
         return [one for one in self._amounts(Level.GROUP) if names[one.positions[0]] == weight]
 
-    @property
+    @cached_property
     def _largest(self) -> list[GroupTotal]:
         own = [one for one in self._amounts(Level.GROUP) if one not in self._weight]
         return [max(own, key=lambda one: one.cap)] if own else []
@@ -146,11 +148,3 @@ class Totals:
             return None
         cap = float(attribute.bins[last] if tail and last else attribute.bins[-1])
         return cap if cap > 0 else None
-
-
-def own_bands(attribute: Numeric) -> tuple[int, ...]:
-    """For every code of a number its band: bins together, special values and blank apart."""
-    bins = len(attribute.bins) - 1
-    most = min(BANDS, bins)
-    large = [code * most // bins for code in range(bins)]
-    return (*large, *range(most, most + attribute.size - bins))

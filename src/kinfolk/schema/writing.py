@@ -110,36 +110,29 @@ def list_text(values: Sequence[object]) -> str:
 
 def sdv_metadata(schema: Schema) -> dict[str, Any]:
     """The tables with their columns, keys and the relationship between them, as plain JSON."""
-    own = _columns(schema.individual.attributes)
-    if schema.roles is not None:
-        own = {schema.roles.column: {"sdtype": "categorical"}, **own}
-    individual, link = schema.individual.table, schema.individual.group_id
-    if schema.group is None or link is None:
-        return _document({individual: {"columns": own}}, [])
-    group, key = schema.group.table, schema.group.id
-    grouped = _columns(schema.group.attributes)
-    tables = {
-        group: {"primary_key": key, "columns": {key: {"sdtype": "id"}, **grouped}},
-        individual: {"columns": {link: {"sdtype": "id"}, **own}},
+    tables: dict[str, dict[str, Any]] = {
+        table: {"columns": {name: {"sdtype": _sdtype(one)} for name, one in columns.items()}}
+        for table, columns in schema.columns.items()
     }
-    relationship = {
-        "parent_table_name": group,
-        "parent_primary_key": key,
-        "child_table_name": individual,
-        "child_foreign_key": link,
-    }
-    return _document(tables, [relationship])
-
-
-def _columns(attributes: Mapping[str, Attribute]) -> dict[str, dict[str, str]]:
-    return {
-        name: {"sdtype": "numerical" if isinstance(one, Numeric) else "categorical"}
-        for name, one in attributes.items()
-    }
-
-
-def _document(tables: dict[str, Any], relationships: list[dict[str, str]]) -> dict[str, Any]:
+    relationships = []
+    if schema.group is not None:
+        group, key = schema.group.table, schema.group.id
+        tables[group] = {"primary_key": key, **tables[group]}
+        relationships.append(
+            {
+                "parent_table_name": group,
+                "parent_primary_key": key,
+                "child_table_name": schema.individual.table,
+                "child_foreign_key": schema.individual.group_id,
+            }
+        )
     return {"METADATA_SPEC_VERSION": SDV_VERSION, "tables": tables, "relationships": relationships}
+
+
+def _sdtype(column: Attribute | None) -> str:
+    if column is None:
+        return "id"
+    return "numerical" if isinstance(column, Numeric) else "categorical"
 
 
 def schema_html(schema: Schema) -> str:

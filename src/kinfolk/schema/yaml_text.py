@@ -103,6 +103,9 @@ def load_yaml(text: str, *, name: str) -> Any:
         place = f"line {mark.line + 1}, column {mark.column + 1}" if mark else "the file"
         what = f"{_explain(error).rstrip('.')}."
         fix = "Indent with spaces, not tabs." if "'\\t'" in what else "Mend the line."
+        if "<block end>" in what:
+            what = "the line is not indented as those around it, or lacks the key it belongs to."
+            fix = "Indent it like them; where it was a comment, take off the sign and one space."
         problem = Problem(where=place, what=what, fix=error.note or fix)
     except (yaml.YAMLError, RecursionError, ValueError, OverflowError) as error:
         what = f"cannot be read as YAML ({str(error).splitlines()[0]})."

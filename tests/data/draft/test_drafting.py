@@ -14,6 +14,7 @@ import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 
+from data.draft.confirming import confirmed
 from kinfolk.data.draft import Draft, draft, draft_schema
 from kinfolk.data.draft.page import MARKER
 from kinfolk.data.encode import encode
@@ -63,9 +64,12 @@ def check(draft: Draft, homes: Any, people: Any) -> Schema:
     """The draft parses, is marked, and fits the tables it came from."""
     schema = Schema.from_text(draft.text)
     assert schema.domain == "drafted"
+    # Of two attributes, the size included, both are asked for however many groups there are.
+    several = len(schema.group_attributes) + len(schema.individual_attributes) > 1
+    marked = r"    [^ #]|  (id|group_id):|max_size:" + ("|workload:" if several else "")
     for line in draft.text.splitlines():
-        read = re.match(r"    [^ #]|  (id|group_id):|max_size:", line)
-        assert bool(read) == line.endswith(MARKER) or line.startswith("#"), line
+        read = re.match(marked, line)
+        assert bool(read) == line.endswith(MARKER) or line.lstrip().startswith("#"), line
     names = schema.table_names
     encode(schema, {names[0]: homes, names[1]: people})
     return schema
@@ -168,7 +172,7 @@ def test_detroit() -> None:
     assert "left out: it numbers the members" in line_of(draft, "member_id")
     age = schema.individual_attributes["age"]
     assert isinstance(age, Numeric)
-    assert (age.bins[0], age.bins[-1], age.integer) == (0, 100, True)
+    assert (age.bins[0], age.bins[-1], age.integer) == (0, 120, True)
     assert schema.individual_attributes["wkhp"].special == (-9,)  # type: ignore[union-attr]
 
 
@@ -186,17 +190,16 @@ def test_detroit_roles_work_once_the_comment_signs_are_off() -> None:
     _, tables = load_detroit()
     text = draft_schema(tables["households"], tables["persons"]).text
     assert "# The column relate looks like it says who somebody is" in text
-    text = re.sub(r"^    relate: .*\n", "", text, flags=re.MULTILINE)
-    text = re.sub(
-        r"^# (roles:|  (column|head|spouse|child|others):)", r"\1", text, flags=re.MULTILINE
-    )
-    schema = Schema.from_text(text)
+    schema = Schema.from_text(confirmed(text))
     assert schema.roles is not None
     assert {name: role.values for name, role in schema.roles.roles.items()} == {
         "head": (0,),
         "spouse": (1,),
         "child": (2, 3, 4),
+        "parent": (6,),
     }
+    assert list(schema.relations) == ["married_to", "has_child", "has_parent"]
+    assert "relation" in schema.workload.levels
     encoded = encode(schema, tables)
     assert encoded.cleaning.groups_oversize == 0
     assert encoded.people == 31_074
@@ -261,3 +264,15 @@ def test_tables_by_name_are_called_so(tmp_path: Path) -> None:
     for wrong in ({"homes": homes}, [homes, homes]):
         with pytest.raises(KinfolkError, match="two tables by name, that of groups first"):
             draft(wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("groups", "k"), [(50, 2), (9_000, 3)])
+def test_triples_are_asked_for_where_there_are_groups_enough(groups: int, k: int) -> None:
+    homes = pa.table({"hid": range(groups), "x": [i % 2 for i in range(groups)]})
+    people = pa.table({"hid": range(groups), "y": [i % 3 for i in range(groups)]})
+    made = draft_schema(homes, people)
+    assert made.schema.workload.k == k
+    scale = {50: "50", 9_000: "9,000"}[groups]
+    assert f"# With about {scale} groups and 1 sets of three attributes" in made.text
+    # One group more or less may change it.
+    assert f"{{k: {k}, levels: [group, individual]}}  # READ FROM THE DATA: confirm" in made.text

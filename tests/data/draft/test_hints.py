@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from data.draft.confirming import confirmed
 from kinfolk.data.draft import draft_schema
 from kinfolk.data.encode import encode
 from kinfolk.datasets import load_detroit
@@ -56,10 +57,11 @@ def test_computed_columns() -> None:
         "kids": "the number of members with age under 18",
         "seniors": "the number of members with age of at least 65, in nearly every group",
     }.items():
-        comment = f"    # The next line looks computed from the members: it equals {what}. If it is"
+        comment = f"    # The next line looks computed from the members: it equals {what}. Hence"
         lines = text.splitlines()
         place = next(i for i, line in enumerate(lines) if line.startswith(f"    {name}:"))
         assert lines[place - 1].startswith(comment)
+        assert ", derived: true}  # READ FROM THE DATA" in lines[place]
     assert text.count("looks computed") == 6
 
 
@@ -75,33 +77,98 @@ def test_the_head_is_found_by_role_not_by_place() -> None:
     [
         (
             "RELSHIPP",
-            [20, 21, 25, 26, 36],
-            {"head": [20], "spouse": [21, 23], "child": [25, 26, 27]},
+            [20, 21, 25, 26, 29],
+            {"head": [20], "spouse": [21, 23], "child": [25, 26, 27], "parent": [29]},
         ),
-        ("RELP", [0, 1, 2, 3, 10], {"head": [0], "spouse": [1], "child": [2, 3, 4]}),
-        ("RELATE", [1, 2, 3, 3, 9], {"head": [1], "spouse": [2], "child": [3]}),
-        ("rel", ["00", "01", "02", "03", "10"], {"head": ["00"], "spouse": ["01"]}),
+        ("RELP", [0, 1, 2, 3, 10], {"head": [0], "spouse": [1], "child": [2, 3, 4], "other": [10]}),
+        ("RELATE", [1, 2, 3, 5, 9], {"head": [1], "spouse": [2], "child": [3], "parent": [5]}),
+        ("rel", ["00", "01", "02", "10", "11"], {"head": ["00"], "spouse": ["01"]}),
         (
             "Relationship",
-            ["Householder", "Husband or wife", "Child", "Adopted son", "Grandchild"],
+            ["Householder", "Husband or wife", "Child", "Adopted son", "Mother-in-law"],
             {"head": ["Householder"], "child": ["Adopted son", "Child"]},
         ),
+        ("role", ["head", "child", "mother", "lodger", "other"], {"parent": ["mother"]}),
     ],
 )
 def test_roles(name: str, codes: list[Any], roles: dict[str, list[Any]]) -> None:
     text = draft({"cars": RNG.integers(0, 4, 700)}, {name: np.array(codes)[RANK]})
-    start, end = text.index("# roles:"), text.index("workload:")
-    suggestion = text[start:end].replace("# ", "", 1).replace("\n# ", "\n")
-    document = text[:start] + suggestion + text[end:]
-    document = "".join(
-        line for line in document.splitlines(keepends=True) if not line.startswith(f"    {name}:")
-    )
-    found = Schema.from_text(document).roles
+    schema = Schema.from_text(confirmed(text))
+    found = schema.roles
     assert found is not None
-    assert (found.column, found.others) == (name, "keep")
+    assert found.column == name
     assert found.roles["head"].min == found.roles["head"].max == 1
     for role, values in roles.items():
         assert list(found.roles[role].values) == values
+    # One value that is left is a role; several are one without a value of its own.
+    known = {value for role in found.roles.values() for value in role.values}
+    left = set(np.array(codes).tolist()) - known
+    assert found.others == ("keep" if left else "drop")
+    assert len(left) != 1
+
+
+def test_relations_are_suggested_with_the_roles() -> None:
+    relate = np.array(["head", "spouse", "child", "parent", "other"])[RANK]
+    text = draft({"cars": RNG.integers(0, 4, 700)}, {"relate": relate})
+    schema = Schema.from_text(confirmed(text))
+    assert schema.relations == {
+        "married_to": (("head", "spouse"), ("spouse", "head")),
+        "has_child": (("head", "child"), ("spouse", "child"), ("parent", "head")),
+        "has_parent": (("child", "head"), ("child", "spouse"), ("head", "parent")),
+    }
+    assert "relation" in schema.workload.levels
+    assert "relation" not in Schema.from_text(text).workload.levels
+    alone = np.array(["head", "child", "other", "other", "other"])[RANK]
+    text = draft({"cars": RNG.integers(0, 4, 700)}, {"relate": alone})
+    assert Schema.from_text(confirmed(text)).relations == {
+        "has_child": (("head", "child"),),
+        "has_parent": (("child", "head"),),
+    }
+    none = np.array(["head", "lodger", "nurse", "friend", "guest"])[RANK]
+    text = draft({"cars": RNG.integers(0, 4, 700)}, {"relate": none})
+    assert "relations:" not in text
+
+
+def test_people_in_group_quarters_head_a_household_of_one() -> None:
+    relate = np.where(SIZES[GROUP] == 1, 17, np.array([0, 1, 2, 2, 5])[RANK])
+    text = draft({"cars": RNG.integers(0, 4, 700)}, {"RELP": relate})
+    found = Schema.from_text(confirmed(text)).roles
+    assert found is not None
+    assert list(found.roles["head"].values) == [0, 16, 17]
+
+
+def test_roles_that_no_schema_can_have_are_not_suggested() -> None:
+    """Groups can be made up in too many ways; the codes are left to the analyst."""
+    homes = pa.table({"hid": [0, 1], "cars": [1, 2]})
+    role = ["head", *["child"] * 120, *["nurse"] * 60, *["guest"] * 60, "head"]
+    people = pa.table({"hid": [0] * 241 + [1], "role": role, "sex": [1, 2] * 121})
+    text = draft_schema(homes, people).text
+    assert "look the codes up in the codebook" in text
+    assert "relations:" not in text
+
+
+WEIGHTS = np.round(RNG.lognormal(7, 0.5, 700), 3)
+
+
+@pytest.mark.parametrize("name", ["weight", "hh_weight", "HHWT", "WGTP", "sample_wgt", "DB090"])
+def test_a_survey_weight_is_suggested(name: str) -> None:
+    text = draft({"cars": RNG.integers(0, 4, 700), name: WEIGHTS}, {})
+    assert "READ FROM THE DATA" in next(line for line in text.splitlines() if "# weight:" in line)
+    plain, schema = Schema.from_text(text), Schema.from_text(confirmed(text))
+    assert plain.group is not None
+    assert schema.group is not None
+    assert (plain.group.weight, schema.group.weight) == (None, name)
+
+
+def test_what_is_no_weight_of_a_group() -> None:
+    for name, values in {
+        "weight_class": WEIGHTS,
+        "weight": RNG.integers(0, 9, 700),
+        "wgt": WEIGHTS - 2000,
+        "WGTP17": WEIGHTS,
+    }.items():
+        assert "# weight:" not in draft({"cars": RNG.integers(0, 4, 700), name: values}, {})
+    assert "# weight:" not in draft({"cars": [1, 2] * 350}, {"weight": RNG.normal(70, 9, len(AGE))})
 
 
 def test_unknown_codes_get_an_example_only() -> None:

@@ -37,6 +37,8 @@ def judged(
         (["9" * 5000, "1", "2"], LeftOut("it holds free text")),
         (["2019-01-05", "2020-12-31"], LeftOut("it holds dates")),
         (["1/5/2019", "31.12.19 10:00"], LeftOut("it holds dates")),
+        ([f"{number},5" for number in range(200)], LeftOut("its numbers have commas")),
+        (["1,5", "2", "2"], Categorical(values=["1,5", "2"])),
         (["1", "1.0", "1"], LeftOut("it has the same value")),
         ([None, None], LeftOut("it is blank")),
         (["a\nb", "c", "c"], LeftOut("it holds free text")),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kinfolk.data.draft.infer_attribute import amount_bins, step_above, step_below
+from kinfolk.data.draft.amounts import amount_bins, step_above, step_below
 
 
 @given(st.floats(1e-12, 1e15))

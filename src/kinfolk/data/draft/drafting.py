@@ -15,7 +15,13 @@ from pathlib import Path
 import numpy as np
 
 from kinfolk._io import write_whole
-from kinfolk.data.draft.hints import RoleGuess, find_computed, guess_roles, has_role_name
+from kinfolk.data.draft.hints import (
+    RoleGuess,
+    find_computed,
+    find_weight,
+    guess_roles,
+    has_role_name,
+)
 from kinfolk.data.draft.infer_attribute import judge
 from kinfolk.data.draft.links import (
     Ids,
@@ -27,11 +33,13 @@ from kinfolk.data.draft.links import (
 )
 from kinfolk.data.draft.page import TableDraft, commented, write_page
 from kinfolk.data.draft.profile import LeftOut, Opened, Profile, open_table, profile, safe_name
+from kinfolk.data.draft.rule_cuts import cut_at_rules
 from kinfolk.data.draft.sdv_metadata import Kinds, Metadata, read_metadata
 from kinfolk.data.draft.suggest_rules import Rules, sensible, suggest_rules
 from kinfolk.data.tables import TableLike
 from kinfolk.errors import KinfolkError
-from kinfolk.schema import Attribute, Schema
+from kinfolk.schema import Attribute, Numeric, Schema
+from kinfolk.schema.rules import Rule
 
 LARGEST_GROUP = 255
 """The largest max_size a schema may have."""
@@ -164,22 +172,28 @@ class _Drafter:
         )
         roles = guess_roles(of_people, self.ids.groups)
         heads = roles.heads if roles else None
-        group = replace(group, computed=find_computed(of_groups, of_people, self.ids.groups, heads))
+        computed = find_computed(of_groups, of_people, self.ids.groups, heads)
+        group = group.derived(computed, drafted)
+        numbers = {n: p for n, p in of_groups.items() if isinstance(group.attributes[n], Numeric)}
+        weight = find_weight(numbers)
         count = "COUNT"
         while count in group.attributes or count in drafted.attributes:
             count = f"GROUP_{count}"
         page = partial(
             write_page,
             group,
-            drafted,
             key=self.ids.key,
             link=self.ids.link,
             ids_read=self.ids.guessed,
             max_size=self._max_size(),
             count=count,
-            roles=roles,
+            weight=weight,
+            groups=self.ids.groups.count,
         )
-        schema = Schema.from_text(page(), name="the draft")
+        schema = Schema.from_text(page(drafted), name="the draft")
+        with_roles = roles.applied(schema) if roles else None
+        if roles is not None and with_roles is None:
+            roles = replace(roles, roles={})
         rules = suggest_rules(
             {name: (found, drafted.attributes[name]) for name, found in of_people.items()},
             {name: (found, group.attributes[name]) for name, found in of_groups.items()},
@@ -188,10 +202,16 @@ class _Drafter:
             count=count,
             tables=(home_table, people_table),
         )
-        rules = sensible(rules, schema, roles)
-        text = page(rules=rules)
+        rules = sensible(rules, schema, with_roles)
+        parsed = [Rule.parse(text, schema) for text in rules.plain]
+        if with_roles is not None:
+            parsed += [Rule.parse(text, with_roles) for text in rules.of_roles]
+        cut = cut_at_rules(drafted.attributes, parsed)
+        drafted = replace(drafted, columns={**drafted.columns, **cut})
+        text = page(drafted, roles=roles, rules=rules)
         Schema.from_text(text, name="the draft")
-        return Draft(text=text, notes=tuple(self._notes(group, drafted, roles, rules)))
+        notes = self._notes(group, drafted, roles, rules, weight)
+        return Draft(text=text, notes=tuple(notes))
 
     def _table_names(self) -> tuple[str, str]:
         names = (self.homes.table, self.people.table)
@@ -207,11 +227,14 @@ class _Drafter:
     ) -> dict[str, Attribute | LeftOut]:
         profiles = self.people_profiles if people else self.home_profiles
         key = self.ids.link if people else self.ids.key
+        weight = None if people else find_weight(profiles)
         judged: dict[str, Attribute | LeftOut] = {}
         for name in opened.order:
             if name == key:
                 continue
             told = "unknown" if kinds is None else kinds.get(name, _UNTOLD)
+            if name == weight and told == "unknown":
+                told = "numerical"
             found = profiles[name]
             if isinstance(told, LeftOut):
                 judged[name] = told
@@ -253,7 +276,12 @@ class _Drafter:
         return min(int(sizes.max()), LARGEST_GROUP)
 
     def _notes(
-        self, homes: TableDraft, people: TableDraft, roles: RoleGuess | None, rules: Rules
+        self,
+        homes: TableDraft,
+        people: TableDraft,
+        roles: RoleGuess | None,
+        rules: Rules,
+        weight: str | None,
     ) -> list[str]:
         notes = [
             "This draft was read off the data. Used as it is, the domain depends on the data, and "
@@ -272,26 +300,8 @@ class _Drafter:
             names = ", ".join(commented(name) for name in list(out)[:8])
             left = f"; left out, with the reason in the file: {names}{more}" if out else ""
             notes.append(f"{opened.name}: {_count(len(table.attributes), 'attribute')}{left}.")
-        notes += self._suggestions(homes, roles, rules)
+        notes += _suggestions(homes, roles, rules, weight)
         return notes + self._warnings()
-
-    def _suggestions(self, homes: TableDraft, roles: RoleGuess | None, rules: Rules) -> list[str]:
-        notes = []
-        if roles is not None:
-            notes.append(
-                f"{commented(roles.column)} looks like it says who somebody is in the group; the "
-                "file suggests roles in comments."
-            )
-        if homes.computed:
-            names = ", ".join(commented(name) for name in homes.computed)
-            notes.append(f"Look computed from the members: {names}. If so, add `derived: true`.")
-        number = len(rules.plain) + len(rules.of_roles)
-        if number:
-            notes.append(
-                f"The file suggests {_count(number, 'rule')} in comments, from what never occurs. "
-                "Use those that the codebook confirms."
-            )
-        return notes
 
     def _warnings(self) -> list[str]:
         notes = []
@@ -319,6 +329,33 @@ class _Drafter:
         if self.metadata is None:
             return []
         return [(self.homes, self.metadata.group), (self.people, self.metadata.individual)]
+
+
+def _suggestions(
+    homes: TableDraft, roles: RoleGuess | None, rules: Rules, weight: str | None
+) -> list[str]:
+    notes = []
+    if weight is not None:
+        notes.append(
+            f"{commented(weight)} looks like a survey weight; the file suggests to declare it, in "
+            "a comment."
+        )
+    if roles is not None:
+        more = " and relations" if roles.relations else ""
+        notes.append(
+            f"{commented(roles.column)} looks like it says who somebody is in the group; the "
+            f"file suggests roles{more} in comments."
+        )
+    if homes.computed:
+        names = ", ".join(commented(name) for name in homes.computed)
+        notes.append(f"Look computed from the members, and say `derived: true`: {names}.")
+    number = len(rules.plain) + len(rules.of_roles)
+    if number:
+        notes.append(
+            f"The file suggests {_count(number, 'rule')} in comments, from what never occurs. "
+            "Use those that the codebook confirms."
+        )
+    return notes
 
 
 def _check_ids(metadata: Metadata, opened: Opened, column: str) -> None:

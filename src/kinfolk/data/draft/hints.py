@@ -1,21 +1,26 @@
-"""Suggestions that end up in comments: roles, and group columns that look computed from members."""
+"""What columns look like: roles, a survey weight, and what is computed from the members."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Literal
 
 import numpy as np
 
 from kinfolk._typing import Bools, Floats, Ints
+from kinfolk.data.draft.ages import AGE
+from kinfolk.data.draft.infer_attribute import MOST_CODES, looks_like_id
 from kinfolk.data.draft.links import Membership
-from kinfolk.data.draft.profile import Profile
-from kinfolk.schema import Role, Value
+from kinfolk.data.draft.profile import LeftOut, Profile
+from kinfolk.errors import SchemaError
+from kinfolk.schema import Attribute, Categorical, Numeric, Role, Roles, Schema, Value
 from kinfolk.schema.attributes import text_of
 from kinfolk.schema.language import KEYWORDS
+from kinfolk.schema.roles import OTHER_ROLE
 
 NAMES = (
     "relate", "related", "relp", "relshipp", "relationship", "relation", "rel", "relhh", "role",
@@ -23,10 +28,14 @@ NAMES = (
 )  # fmt: skip
 """Names of the column in published data, in lower case, letters only."""
 
+_RELSHIPP = {"head": (20,), "spouse": (21, 23), "child": (25, 26, 27), "parent": (29,)}
+_RELP = {"head": (0,), "spouse": (1,), "child": (2, 3, 4), "parent": (6,)}
 CODEBOOKS = (
-    {"head": (20,), "spouse": (21, 23), "child": (25, 26, 27)},  # ACS RELSHIPP, since 2019
-    {"head": (0,), "spouse": (1,), "child": (2, 3, 4)},  # ACS RELP, until 2018
-    {"head": (1,), "spouse": (2,), "child": (3,)},  # IPUMS RELATE
+    _RELSHIPP,  # ACS, since 2019
+    _RELSHIPP | {"head": (20, 37, 38)},  # ... with people in group quarters, each of whom is alone
+    _RELP,  # ACS, until 2018
+    _RELP | {"head": (0, 16, 17)},
+    {"head": (1,), "spouse": (2,), "child": (3,), "parent": (5,)},  # IPUMS RELATE
 )
 """Public codes of who somebody is."""
 
@@ -34,7 +43,15 @@ WORDS = {
     "head": r"head|householder|reference person|self",
     "spouse": r"(?<!ex-)(spouse|husband|wife)",
     "child": r"(?<!grand)(?<!foster )(child|son|daughter)(?!.*in.law)",
+    "parent": r"(?<!grand)(?<!foster )(parent|father|mother)(?!.*in.law)",
 }
+
+RELATIONS = {
+    "married_to": (("head", "spouse"), ("spouse", "head")),
+    "has_child": (("head", "child"), ("spouse", "child"), ("parent", "head")),
+    "has_parent": (("child", "head"), ("child", "spouse"), ("head", "parent")),
+}
+"""Who is related how to whom, by their roles."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +65,36 @@ class RoleGuess:
     """The roles recognised; none where the codes are unknown."""
     heads: Ints | None
     """(groups,) the row of every group's head; -1 for a group without members."""
+
+    @property
+    def others(self) -> Literal["drop", "keep"]:
+        """What becomes of people without a role; there are none where every value has one."""
+        known = {value for role in self.roles.values() for value in role.values}
+        return "drop" if known >= set(self.values) else "keep"
+
+    @property
+    def relations(self) -> dict[str, tuple[tuple[str, str], ...]]:
+        """Relations between the roles recognised."""
+        pairs = {
+            name: tuple(pair for pair in known if set(pair) <= self.roles.keys())
+            for name, known in RELATIONS.items()
+        }
+        return {name: known for name, known in pairs.items() if known}
+
+    def applied(self, schema: Schema) -> Schema | None:
+        """The schema with these roles and relations, if it can have them."""
+        own = schema.individual
+        attributes = {name: one for name, one in own.attributes.items() if name != self.column}
+        try:
+            return replace(
+                schema,
+                individual=replace(own, attributes=attributes),
+                roles=Roles(column=self.column, roles=dict(self.roles), others=self.others),
+                relations=self.relations,
+            )
+        except SchemaError:
+            # No role, no other attribute, or too many ways to make up a group.
+            return None
 
 
 def name_in_rule(name: str, *, table: str | None = None) -> str:
@@ -94,6 +141,9 @@ def _guess(profile: Profile, groups: Membership) -> RoleGuess:
             continue
         heads = np.full(groups.count, -1, np.int64)
         heads[groups.group_of[rows]] = rows
+        left = [one for one in profile.tally if all(one not in v for v in codes.values())]
+        if len(left) == 1:
+            codes = {**codes, OTHER_ROLE: (left[0],)}
         for name, values in codes.items():
             held = np.bincount(groups.group_of[_rows(profile, values)], minlength=groups.count)
             if held.any():
@@ -139,14 +189,35 @@ def _rows(profile: Profile, values: tuple[Value, ...]) -> Ints:
     return np.flatnonzero(mask)
 
 
+WEIGHT = re.compile(
+    r"(?i)((h|hh|house|household|fam|family|sample|sampling|survey|design|final)_?)?"
+    r"(weights?|wei?ght|wgt|wt)(_?(h|hh|house|household))?|wgtp|db090"
+)
+"""Names of the weight of a household; DB090 is that of EU-SILC."""
+
+
+def find_weight(homes: Mapping[str, Profile | LeftOut]) -> str | None:
+    """The group column that looks like a survey weight: by its name, and with many values."""
+    for name, profile in homes.items():
+        if (
+            isinstance(profile, Profile)
+            and WEIGHT.fullmatch(name)
+            and profile.kind == "number"
+            and not profile.blanks
+            and len(profile.tally) > MOST_CODES
+            and profile.numbers[0] >= 0
+            and not looks_like_id(profile)
+        ):
+            return name
+    return None
+
+
 ENOUGH = 20
 """With fewer groups, two columns agree by chance."""
 MOST_VALUES = 25
 """Members are counted by columns with at most this many values."""
 AGES = (5, 6, 15, 16, 18, 60, 65, 75)
 """Ages at which members are counted, as `under` and as `at least`."""
-
-_AGE = re.compile(r"(?i)agep?|age_.*|.*_age")
 
 Test = Callable[[Floats], Bools]
 
@@ -159,6 +230,19 @@ class Computed:
     """In words."""
     formula: str | None
     """As a schema would say it, if it can and if that gives all groups what they have."""
+    heads: str | None = None
+    """The column of the individuals whose value for the head it is."""
+
+    def declared(self, own: Attribute, people: Mapping[str, Attribute]) -> Attribute:
+        """The attribute as one that is computed, with room for whatever the formula can give."""
+        theirs = people.get(self.heads or "")
+        if isinstance(own, Numeric) and isinstance(theirs, Numeric) and own.labels is None:
+            low, *inner, high = own.bins
+            low, high = min(low, theirs.bins[0]), max(high, theirs.bins[-1])
+            own = replace(own, bins=[low, *inner, high])
+        elif isinstance(own, Categorical) and isinstance(theirs, Categorical):
+            own = replace(theirs, title=own.title, missing=own.missing or theirs.missing)
+        return replace(own, derived=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,7 +288,8 @@ def find_computed(
             cooked = recipe.cook(column, groups, lead)
             if not (cooked == cooked[0]).all():
                 for name in wanted.get(cooked.tobytes(), []):
-                    computed = Computed(text=recipe.text, formula=formula)
+                    led = profile.name if recipe.test is None and heads is not None else None
+                    computed = Computed(text=recipe.text, formula=formula, heads=led)
                     found.setdefault(name, computed)
     ages = [recipe for profile in people.values() for recipe in _by_age(profile)]
     for name, profile in homes.items():
@@ -229,7 +314,7 @@ def _recipes(profile: Profile, who: str, *, led: bool) -> Iterator[Recipe]:
 
 
 def _by_age(profile: Profile) -> Iterator[Recipe]:
-    if profile.kind == "number" and _AGE.fullmatch(profile.name):
+    if profile.kind == "number" and AGE.fullmatch(profile.name):
         text, named = f"the number of members with {profile.name}", name_in_rule(profile.name)
         for age in AGES:
             younger, older = partial(np.greater, age), partial(np.less_equal, age)

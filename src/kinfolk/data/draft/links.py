@@ -17,7 +17,6 @@ from kinfolk.data.draft.infer_attribute import SMALL_TABLE
 from kinfolk.data.draft.profile import LeftOut, Opened, Profile
 from kinfolk.data.membership import Links, link_by, rank_within
 from kinfolk.errors import DataError, KinfolkError, Problem, did_you_mean
-from kinfolk.schema.yaml_text import scalar_text
 
 _SIZE = re.compile(r"(?i)(np|persons?|size|hh_?size|household_?size|numprec|n_?persons|members)")
 _RUNNING = re.compile(
@@ -61,8 +60,7 @@ def is_size(profile: Profile, groups: Membership, *, people: bool) -> LeftOut | 
     if profile.numbers[-1] != sizes.max() or not np.array_equal(profile.at(), sizes):
         return None
     why = "it equals the number of members, which is queried as the group's size anyway"
-    more = "" if people else f"; to write it, add `{scalar_text(profile.name)}: {{derived: count}}`"
-    return LeftOut(why + more)
+    return LeftOut(why, instead=None if people else "{derived: count}")
 
 
 def is_running_number(profile: Profile, groups: Membership) -> LeftOut | None:

@@ -145,6 +145,8 @@ class LeftOut:
 
     why: str
     """The reason, as the rest of a sentence about the column."""
+    instead: str | None = None
+    """What would declare it after all, as the schema would write it."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

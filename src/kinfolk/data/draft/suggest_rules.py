@@ -7,7 +7,7 @@ off the data leaks like a value that was: whoever uses one has found it in a cod
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -17,12 +17,12 @@ from kinfolk.data.draft.hints import RoleGuess, name_in_rule, value_in_rule
 from kinfolk.data.draft.links import Membership
 from kinfolk.data.draft.profile import Profile
 from kinfolk.errors import Findings
-from kinfolk.schema import Attribute, Categorical, Numeric, Roles, Schema, Value
+from kinfolk.schema import Attribute, Categorical, Numeric, Schema, Value
 from kinfolk.schema.rules import check_rules
 
-MOST = 18
+MOST = 20
 """Rules that are suggested, ..."""
-OF_A_KIND = (10, 4, 3, 3, 3)
+OF_A_KIND = (10, 4, 4, 3, 3)
 """... and how many of each kind at most, from the surest to the least sure."""
 ENOUGH = 30
 """What would be expected to occur so often, and does not, is no accident."""
@@ -185,20 +185,9 @@ def suggest_rules(
     return Rules(plain=texts[: MOST - len(of_roles)], of_roles=of_roles)
 
 
-def sensible(rules: Rules, schema: Schema, guess: RoleGuess | None) -> Rules:
-    """Those that the drafted schema understands, one by one and all together."""
-    of_roles: tuple[str, ...] = ()
-    if guess is not None and guess.roles and rules.of_roles:
-        attributes = {
-            name: one for name, one in schema.individual_attributes.items() if name != guess.column
-        }
-        if attributes:
-            with_roles = replace(
-                schema,
-                individual=replace(schema.individual, attributes=attributes),
-                roles=Roles(column=guess.column, roles=dict(guess.roles), others="keep"),
-            )
-            of_roles = _accepted(rules.of_roles, with_roles)
+def sensible(rules: Rules, schema: Schema, with_roles: Schema | None) -> Rules:
+    """Those that the drafted schema understands, without and with roles, one by one and all."""
+    of_roles = _accepted(rules.of_roles, with_roles) if with_roles is not None else ()
     return Rules(plain=_accepted(rules.plain, schema), of_roles=of_roles)
 
 
@@ -274,7 +263,10 @@ def _universes(columns: Sequence[Column]) -> Iterator[Suggestion]:
                     continue
                 said = lists.listed(never)
                 if len(some) < len(never):
-                    words = ", ".join(value_in_rule(lists.values[code]) for code in some)
+                    # A code for nothing is a value like others in a rule, and is not meant.
+                    nothing = [] if lists.nothing is None else [lists.nothing]
+                    others = [*nothing, *(lists.values[code] for code in some)]
+                    words = ", ".join(value_in_rule(value) for value in others)
                     said = f"{lists.written} not in ({words})"
                 exact = bool((having[some] == people[some]).all())
                 filled = " not missing" in text or " != " in text

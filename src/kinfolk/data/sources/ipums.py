@@ -25,14 +25,13 @@ from kinfolk.data.sources.survey import (
     SurveyRows,
     Units,
     link,
-    listed,
     read_csv_columns,
     readable,
     target_schema,
     to_codes,
     to_target,
 )
-from kinfolk.errors import KinfolkError
+from kinfolk.errors import KinfolkError, listed
 from kinfolk.schema import Schema
 
 RECTYPE = "RECTYPE"

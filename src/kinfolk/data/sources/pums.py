@@ -18,13 +18,12 @@ from kinfolk.data.sources.survey import (
     SurveyRows,
     Units,
     link,
-    listed,
     read_csv_columns,
     target_schema,
     to_codes,
     to_target,
 )
-from kinfolk.errors import DataError, KinfolkError, Problem
+from kinfolk.errors import DataError, KinfolkError, Problem, listed
 from kinfolk.schema import Schema
 
 SERIALNO = "SERIALNO"

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from kinfolk.data.sources.survey import BLANK, listed, read_csv_columns, to_codes
-from kinfolk.errors import KinfolkError
+from kinfolk.data.sources.survey import BLANK, read_csv_columns, to_codes
+from kinfolk.errors import KinfolkError, listed
 
 Table = Mapping[int, int]
 

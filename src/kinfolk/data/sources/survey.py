@@ -6,7 +6,7 @@ import csv
 import gzip
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -248,15 +248,6 @@ def to_codes(column: pa.ChunkedArray, *, where: str) -> Codes:
             "The column holds whole numbers or nothing; use the file as it was downloaded."
         ) from None
     return np.asarray(pc.fill_null(numbers, BLANK).combine_chunks(), dtype=np.int64)
-
-
-def listed(names: Sequence[str]) -> str:
-    """Names in a sentence.
-
-    >>> listed(["METRO", "FARM", "EDUC"])
-    'METRO, FARM and EDUC'
-    """
-    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
 
 
 TARGETS = ("acs", "acs-red", "acs-rel")

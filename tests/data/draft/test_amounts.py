@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kinfolk.data.columns import encode_column
-from kinfolk.data.draft.infer_attribute import amount_bins, decimals_of, draft_amount
-from kinfolk.schema import Numeric
+from kinfolk.data.draft.amounts import amount_bins, decimals_of, draft_amount
+from kinfolk.schema import IndividualTable, Numeric, Schema, WorkloadSpec
+from kinfolk.schema.doubtful import wide_bins
 
 NUMBERS = st.one_of(
     st.lists(st.integers(-(10**15), 10**15), min_size=1, max_size=40),
@@ -69,6 +70,9 @@ def test_decimals() -> None:
     ones = np.ones(3, np.int64)
     assert decimals_of(np.array([1.0, 2.5, 3.0]), ones) == 1
     assert decimals_of(np.array([1.0, 2.0, 1 / 3]), ones) is None
+    # A tenth of a euro is no unit: a few amounts with cents tell.
+    assert decimals_of(np.array([1.5, 2.7, 3.25]), np.array([500, 500, 1])) == 2
+    assert decimals_of(np.array([1.5, 2.7, 1 / 3]), np.array([500, 500, 1])) == 1
     assert decimals_of(np.array([1.0, 2.0, 1 / 3]), np.array([500, 500, 1])) == 0
 
 
@@ -76,3 +80,13 @@ def test_edges_are_round() -> None:
     numbers = np.unique(np.round(np.exp(np.linspace(7, 13.8, 500))))
     edges = amount_bins(numbers, np.ones(len(numbers), np.int64), places=0)
     assert all(len(str(abs(edge)).rstrip("0")) <= 2 for edge in edges)
+
+
+def test_no_bin_but_a_tail_is_more_than_half_of_the_range() -> None:
+    """Of that, `validate` and `plan` would warn."""
+    rng = np.random.default_rng(6)
+    few = np.arange(11_000, 42_000, 3000)
+    found = drafted(np.round(np.concatenate([rng.uniform(1500, 8000, 240), few])))
+    people = IndividualTable(table="people", group_id=None, attributes={"aid": found})
+    schema = Schema(group=None, individual=people, max_size=1, workload=WorkloadSpec(k=1))
+    assert wide_bins(schema) == []

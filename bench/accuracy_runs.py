@@ -29,7 +29,6 @@ from kinfolk.chart import Panel, Point, Series, chart_svg
 from kinfolk.data.encode import encode
 from kinfolk.data.encoded import Encoded
 from kinfolk.datasets import load_detroit, load_schema
-from kinfolk.evaluate.metrics import shares
 from kinfolk.experiments.grid import LABEL, append_row, read_rows
 from kinfolk.experiments.reproducing import fit_seeded, true_errors
 from kinfolk.experiments.results import Estimate, markdown_table
@@ -277,7 +276,7 @@ def coverage(model: Model, replicates: Any, exact: Counter) -> dict[str, float]:
         settings={}, extra={REPLICATES: replicates},
     )  # fmt: skip
     low, high = answer(release, exact.workload).interval(0.9)
-    true = shares(exact)
+    true = exact.shares
     inside = (low <= true) & (true <= high)
     return {f"covered_{n}": float(inside[one].mean()) for n, one in levels(exact.workload).items()}
 
@@ -307,10 +306,10 @@ the intervals of `kinfolk query` hold, tried with the first seed at most.
 
 The household as the unit is tried with both kinds of neighbours. `replace` is what the paper is
 compared with; `add-remove`, the default of the commands, is a weaker promise at the same epsilon,
-with less noise (Atlanta, epsilon 0.125 and 1, three seeds: max error 1.3 times, mean error 1.2
-times smaller). Where cleaning can drop households, as on Detroit, their number is bought under
-`replace` too, for a hundredth of the budget; the runs on Detroit are from before that, when it was
-published, and so have half a per cent less noise than today's.
+with less noise (Atlanta, epsilon 0.125 and 1, three seeds: max and mean error 1.2 times smaller).
+Where cleaning can drop households, as on Detroit, their number is bought under `replace` too, for a
+hundredth of the budget; the runs on Detroit are from before that, when it was published, and so
+have half a per cent less noise than today's.
 
 "Atlanta derived" declares the number of workers as computed from the members. With the person as
 the unit it is then protected as the whole household is; with the household nothing changes.
@@ -320,11 +319,10 @@ looking at true errors on Atlanta, some tens of variants, so its figures there a
 flattered. One of them, when to stop, was also looked at on Detroit, with two seeds and two-way
 marginals.
 
-Of today's default method are the runs on Atlanta with the household as the unit, `replace`, at
-epsilon 0.125 and 1. All its other runs are from before the role became an attribute that is asked
-for (on Detroit that makes more queries), before it bought sizes, numbers and totals (up to 40% of
-the budget), before rules were declared for Detroit, and before what relatives have in common got
-more budget.
+Of today's default method are all its runs on Atlanta. Those on Detroit are from before the role
+became an attribute that is asked for and incomes had their zeros apart and one more bin (both make
+more queries), before it bought sizes, roles, numbers and totals (up to 40% of the budget), before
+rules were declared for Detroit, and before what makes a household got more budget.
 """
 
 
