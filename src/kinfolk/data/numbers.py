@@ -107,16 +107,16 @@ def draw_column(
     """The numbers of one column; see `draw_numbers`."""
     bins = len(attribute.bins) - 1
     inside = codes < bins
-    binned = np.where(inside, codes, 0).astype(np.int64)
+    binned = codes[inside].astype(np.int64)
     drawn = draw_inside(attribute, binned, rng) if shape is None else shape.draw(binned, rng)
     if dtype is not None and pt.is_floating(dtype) and stores_floats(attribute, dtype):
         # Rounding to a narrower type must not lift a number into the next bin.
         stored = drawn.astype(dtype.to_pandas_dtype())
         drawn = keep_inside(stored, attribute, binned).astype(np.float64)
-    for position, value in enumerate(attribute.special):
-        drawn[codes == bins + position] = value
-    drawn[codes >= bins + len(attribute.special)] = np.nan
-    return drawn
+    # Special values in the order of their codes, then blank.
+    found: Floats = np.array([*[0.0] * bins, *attribute.special, np.nan])[codes]
+    found[inside] = drawn
+    return found
 
 
 def is_whole_numbers(attribute: Numeric) -> bool:

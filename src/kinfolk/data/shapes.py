@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -232,17 +232,28 @@ def keep_inside(drawn: Inexact, attribute: Numeric, codes: Codes) -> Inexact:
 
 def _draw_steps(attribute: Numeric, codes: Codes, rng: np.random.Generator) -> Floats:
     """In units of the last decimal, jumping over the special values."""
-    ranges = [attribute.writable(code) for code in range(len(attribute.bins) - 1)]
-    begins = np.array([one.start for one in ranges], dtype=np.int64)
-    taken = attribute.special_steps()
-    inside = [[k for k in taken if k in one] for one in ranges]
-    counts = np.array([len(a) - len(b) for a, b in zip(ranges, inside, strict=True)])
-    begin, count = begins[codes], counts[codes]
-    drawn = begin + rng.integers(0, count)
-    for value in sorted({k for own in inside for k in own}):
-        reached = np.array([value in own for own in inside])
+    begins, counts, jumps = _steps(attribute)
+    drawn = begins[codes] + rng.integers(0, counts[codes])
+    for value, reached in jumps:
         drawn += reached[codes] & (drawn >= value)
     return drawn / 10.0 ** (attribute.places or 0)
+
+
+@lru_cache(maxsize=256)
+def _steps(
+    attribute: Numeric,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], list[tuple[int, npt.NDArray[np.bool_]]]]:
+    """(bins,) where the numbers of each begin, how many there are, and special ones to jump."""
+    ranges = [attribute.writable(code) for code in range(len(attribute.bins) - 1)]
+    taken = attribute.special_steps()
+    inside = [[k for k in taken if k in one] for one in ranges]
+    counts = [len(a) - len(b) for a, b in zip(ranges, inside, strict=True)]
+    jumps = [
+        (value, np.array([value in own for own in inside]))
+        for value in sorted({k for own in inside for k in own})
+    ]
+    begins = np.array([one.start for one in ranges], dtype=np.int64)
+    return begins, np.array(counts, dtype=np.int64), jumps
 
 
 def _bins(attribute: Numeric, cells: Numeric) -> npt.NDArray[np.int64]:

@@ -64,7 +64,6 @@ from kinfolk.methods.refits import PASSES, Refits, Replicate, arrays_of, deal_ba
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout, Scheme
 from kinfolk.models.raking import RAKING, Features
-from kinfolk.models.records import Records
 from kinfolk.privacy.accounting import Accounting
 from kinfolk.privacy.curator import Curator, Measurement
 from kinfolk.privacy.view import PublicView
@@ -217,7 +216,7 @@ class MarginalsTraining:
         if self._public is None or not self._informed(batches, halves, trial, progress):
             self._fit_parts(batches, trial.passes, sizes, progress)
         measures = Measures.of(view, self._totals, Features.of(view.workload.schema))
-        if self._totals:
+        if measures.features.size:
             progress("raking", 0, 2)
             self._raked = self._rake(measures)
             progress("raking", 1, 2)
@@ -231,8 +230,7 @@ class MarginalsTraining:
 
     def _rake(self, measures: Measures) -> Raked:
         model = self.model()
-        records = Records(model=model, shapes=self._shapes(model))
-        return fit_raking(records, measures, rng=self._rng)
+        return fit_raking(model, measures, shapes=self._shapes(model), rng=self._rng)
 
     def _fit_parts(
         self, batches: Sequence[Measured], passes: int, sizes: Sequence[int], progress: Progress

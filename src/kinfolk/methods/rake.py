@@ -16,14 +16,16 @@ import numpy.typing as npt
 
 from kinfolk._typing import Floats, Ints
 from kinfolk.data.encoded import Encoded
+from kinfolk.data.shapes import Shapes
 from kinfolk.methods.calibrate import calibrated
 from kinfolk.methods.mixture_fit import Measured, Table
+from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
 from kinfolk.models.raking import Features, Raking
 from kinfolk.models.records import Records, composition_of
 from kinfolk.privacy.view import PublicView
-from kinfolk.queries.workload import Marginal
-from kinfolk.schema import Level, Schema
+from kinfolk.queries.workload import Marginal, Workload
+from kinfolk.schema import Level, Numeric, Schema
 from kinfolk.schema.totals import Totals
 
 POOL = 30_000
@@ -32,7 +34,12 @@ TRUST = 150.0
 """How much the model is worth beside the measurements: as much as a survey of so many groups."""
 HELD, HELD_LOOSELY = 1.0, 3.0
 """What is to stay as the model has it is held as if measured, with so many times the noise; the
-second is for the bins of numbers that have a total, which is to come out."""
+second is for the bins of numbers that have a total, which is to come out. Not for special values
+and blanks: who has nothing of an amount is to have nothing."""
+HELD_NOISE = 0.003
+"""Their noise where nothing was measured, as a share of groups."""
+SHARED = 10**9
+"""What a group counts for in shares of it, which its members share."""
 CERTAIN = 100.0
 """How much more precisely than what was bought raked groups are believed to tell numbers."""
 LARGEST = 4.0
@@ -114,7 +121,7 @@ def with_means(
         totals = _with_totals(layout.schema)
         rates = [
             raked.rates(one, view.weights[places[one]])
-            if _number_of(one) in totals
+            if _attribute_of(one) in totals
             else np.full(one.cells, np.nan)
             for one in batch.own
         ]
@@ -129,16 +136,24 @@ def with_means(
     return table
 
 
-def fit_raking(records: Records, measures: Measures, *, rng: np.random.Generator) -> Raked:
-    """Draw groups from the model, and find how likely each is to be kept."""
+def fit_raking(
+    model: HPD, measures: Measures, *, shapes: Shapes | None = None, rng: np.random.Generator
+) -> Raked:
+    """Draw groups from the model, and find how likely each is to be kept.
+
+    shapes: how numbers lie inside their bins; evenly without.
+    """
     features = measures.features
-    pool = records.draw_all(POOL, rng=rng)
+    pool = Records(model=model, shapes=shapes).draw_all(POOL, rng=rng)
     every = features.matrix(pool)
-    usual = every.mean(axis=0, dtype=np.float64)
     known = np.isfinite(measures.noise)
-    targets = np.where(known, measures.targets, usual)
+    modelled = _as_modelled(model, features)
+    targets = np.where(known, measures.targets, modelled)
     held = np.where(_of_totals(features), HELD_LOOSELY, HELD)
-    noise = np.where(known, measures.noise, held * measures.noise[known].min())
+    least = measures.noise[known].min() if known.any() else HELD_NOISE
+    # What the rules have moved far was hardly known.
+    moved = every.mean(axis=0, dtype=np.float64) - modelled
+    noise = np.where(known, measures.noise, np.hypot(held * least, moved))
     columns = np.flatnonzero(every.max(axis=0) > every.min(axis=0))
     chosen = every[:, columns]
     strata = np.unique(composition_of(pool), return_inverse=True)[1]
@@ -149,24 +164,48 @@ def fit_raking(records: Records, measures: Measures, *, rng: np.random.Generator
     return Raked(raking=raking, means=drawn @ every, pool=pool, weights=drawn)
 
 
+def _as_modelled(model: HPD, features: Features) -> Floats:
+    """(features,) what the model itself says of those that are no totals; 0 of the others."""
+    asked = [one for one in features.marginals if one.total is None]
+    limit = features.schema.size_limit
+    once = np.full(limit + 1, SHARED)
+    each = SHARED // np.maximum(np.arange(limit + 1), 1)
+    weights = np.stack([once if one.level is Level.GROUP else each for one in asked])
+    rates = model.rates(Workload(schema=features.schema, marginals=tuple(asked)), weights=weights)
+    return np.concatenate([np.zeros(features.size - len(rates)), rates / SHARED])
+
+
 def _with_totals(schema: Schema) -> set[tuple[Level, int]]:
     """The numbers that have a total, by level and position."""
     return {(one.level, at) for one in Totals(schema=schema).sums for at in one.positions}
 
 
-def _number_of(marginal: Marginal) -> tuple[Level, int] | None:
-    """The number that a marginal is about, if it is about one and nothing else."""
-    if not marginal.alone or marginal.total:
+def _attribute_of(marginal: Marginal) -> tuple[Level, int] | None:
+    """The attribute that a marginal is about, of a group or of members by role; None of a total."""
+    if marginal.total:
         return None
     own = marginal.group if marginal.level is Level.GROUP else marginal.individual
     return marginal.level, own[0]
 
 
 def _of_totals(features: Features) -> npt.NDArray[np.bool_]:
-    """(features,) which are bins of numbers that have a total."""
+    """(features,) which are bins of numbers that have a total, special values and blanks apart."""
     totals = _with_totals(features.schema)
-    own = [_number_of(one) in totals for one in features.marginals]
-    return np.repeat(own, [one.cells for one in features.marginals])
+    found = [np.zeros(0, bool)]
+    for marginal in features.marginals:
+        loose = np.zeros(marginal.shape, bool)
+        own = _attribute_of(marginal)
+        if own in totals:
+            loose[: len(_number(features.schema, *own).bins) - 1] = True
+        found.append(loose.ravel())
+    return np.concatenate(found)
+
+
+def _number(schema: Schema, level: Level, at: int) -> Numeric:
+    own = schema.group_attributes if level is Level.GROUP else schema.individual_attributes
+    found = list(own.values())[at]
+    assert isinstance(found, Numeric)  # noqa: S101  (nothing else has a total)
+    return found
 
 
 def _raking(

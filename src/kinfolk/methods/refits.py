@@ -25,7 +25,6 @@ from kinfolk.methods.smooth import NumberTable
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
 from kinfolk.models.mixture.prepared import Grains
-from kinfolk.models.records import Records
 from kinfolk.privacy.curator import Measurement
 from kinfolk.privacy.view import PublicView
 from kinfolk.queries.impossible import impossible_queries
@@ -119,10 +118,10 @@ class Refits:
         raking = None
         if self.measures is not None and self.means is not None:
             measures = self.measures.around(self.means * scale, rng)
-            raked = fit_raking(Records(model=fitted, shapes=found), measures, rng=rng)
+            raked = fit_raking(fitted, measures, shapes=found, rng=rng)
             probabilities = with_means(self.layout, again, raked, probabilities, self.view)
             fitted = HPD(layout=model.layout, probabilities=probabilities)
-            raked = fit_raking(Records(model=fitted, shapes=found), measures, rng=rng)
+            raked = fit_raking(fitted, measures, shapes=found, rng=rng)
             raking = raked.raking.to_array()
         return Replicate(
             probabilities=probabilities,

@@ -8,8 +8,8 @@ towards *features* of groups. One that is not kept is drawn again with the same 
 that sizes and roles stay as the model has them.
 
 Which features there are follows from the schema alone: totals of amounts and bands of two of them,
-which are measured; and what is to stay as the model has it: how many are in the bins of every
-number, and what members of each role are like.
+which are measured; and what is to stay as the model has it, though groups that break a rule are
+drawn again: every attribute of the group, and what members of each role are like.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ import numpy.typing as npt
 from kinfolk._typing import Bools, Floats, Ints
 from kinfolk.data.encoded import Encoded, capped_units, joint_bands
 from kinfolk.errors import KinfolkError
-from kinfolk.queries.added_marginals import with_numbers, with_totals
+from kinfolk.queries.added_marginals import with_totals
 from kinfolk.queries.workload import Marginal, Workload
-from kinfolk.schema import Categorical, Level, Schema
+from kinfolk.schema import Level, Schema
 from kinfolk.schema.totals import UNITS, Totals
 
 RAKING = "raking"
@@ -48,21 +48,12 @@ class Features:
         >>> from kinfolk.datasets import load_schema
         >>> features = Features.of(load_schema("detroit"))
         >>> len(features.marginals), features.size
-        (11, 277)
+        (14, 351)
         """
-        nothing = Workload(schema=schema, marginals=())
-        found = [*with_totals(nothing).marginals]
-        if not found:
+        totals = with_totals(Workload(schema=schema, marginals=())).marginals
+        if not totals and not schema.rules:
             return cls(schema=schema, marginals=())
-        found += [one for one in with_numbers(nothing).marginals if not one.fine]
-        if schema.roles is not None:
-            role, roles = len(schema.individual_attributes), len(schema.roles.names)
-            found += [
-                Marginal(level=Level.INDIVIDUAL, individual=(at, role), shape=(one.size, roles))
-                for at, one in enumerate(schema.individual_attributes.values())
-                if isinstance(one, Categorical)
-            ]
-        return cls(schema=schema, marginals=tuple(found))
+        return cls(schema=schema, marginals=(*totals, *_held(schema)))
 
     @cached_property
     def starts(self) -> Ints:
@@ -73,6 +64,10 @@ class Features:
     def size(self) -> int:
         """How many features there are."""
         return int(self.starts[-1])
+
+    @cached_property
+    def _totals(self) -> Totals:
+        return Totals(schema=self.schema)
 
     def matrix(self, groups: Encoded) -> npt.NDArray[np.float32]:
         """(groups, features) how much every group has of each."""
@@ -97,7 +92,7 @@ class Features:
 
         Of what members are like it is their share of the group.
         """
-        totals = Totals(schema=self.schema)
+        totals = self._totals
         every, people, role = np.arange(groups.groups), groups.owners, groups.role_or_zero
         part = np.repeat(1 / groups.sizes, groups.sizes)
         sums = iter(totals.sums)
@@ -116,6 +111,20 @@ class Features:
                 if len(marginal.individual) == 2:
                     codes = codes * marginal.shape[1] + role
                 yield cells, people, codes, part
+
+
+def _held(schema: Schema) -> Iterator[Marginal]:
+    """What is to stay as the model has it: the group's attributes, and its members' by role."""
+    for at, one in enumerate(schema.group_attributes.values()):
+        if isinstance(one.derived, bool):
+            yield Marginal(level=Level.GROUP, group=(at,), shape=(one.size,))
+    role = len(schema.individual_attributes)
+    for at, one in enumerate(schema.individual_attributes.values()):
+        if schema.roles is None:
+            yield Marginal(level=Level.INDIVIDUAL, individual=(at,), shape=(one.size,))
+        else:
+            shape = (one.size, len(schema.roles.names))
+            yield Marginal(level=Level.INDIVIDUAL, individual=(at, role), shape=shape)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -139,7 +148,9 @@ class Raking:
         features = Features.of(schema)
         shape = (features.size + len(schema.sizes),)
         if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
-            raise KinfolkError("is damaged: what groups are raked with is not what it should be.")
+            raise KinfolkError(
+                "what groups are raked with is damaged, or from another version of kinfolk."
+            )
         slopes, levels = np.split(array, [features.size])
         return cls(features=features, slopes=slopes, levels=levels)
 
