@@ -19,6 +19,8 @@ from kinfolk.models.histogram import Histogram
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
 from kinfolk.models.records import Acceptance, Drawing, Records, broken, composition_of
+from kinfolk.queries.counting import Counter
+from kinfolk.queries.workload import Workload
 from kinfolk.schema import Categorical, GroupTable, IndividualTable, Numeric, Role, Roles, Schema
 from kinfolk.schema.where import Where
 
@@ -93,6 +95,40 @@ def test_what_is_drawn_keeps_every_rule(seed: int) -> None:
     assert np.array_equal(again.group, drawn.group)
     assert np.array_equal(again.individual, drawn.individual)
     assert 0 < records.acceptance.rate < 1
+
+
+def test_a_number_is_drawn_from_the_part_of_its_bin_that_a_rule_leaves() -> None:
+    """Who is between 10 and 19 has a wage from 16 on only; so no group is drawn again for it."""
+    schema = replace(FAMILY, never=["age < 16 and wage not missing", "age >= 16 and wage missing"])
+    model = HPD.random(Layout.of(schema), 4, np.random.default_rng(1))
+    records = Records(model=model)
+    drawn = records.draw_all(20_000, rng=np.random.default_rng(2))
+    assert records.acceptance.rate == 1
+    assert drawn.numbers is not None
+    age, wage = drawn.numbers.individual["age"], drawn.numbers.individual["wage"]
+    between = (age >= 10) & (age < 20)
+    with_wage, without = (
+        np.bincount(age[between & part].astype(int), minlength=20)[10:]
+        for part in (~np.isnan(wage), np.isnan(wage))
+    )
+    assert not with_wage[:6].any()
+    assert not without[6:].any()
+    # Evenly inside what is left: six standard deviations.
+    for counts in (with_wage[6:], without[:6]):
+        assert np.abs(counts - counts.mean()).max() < 6 * np.sqrt(counts.mean())
+
+
+def test_a_rule_that_cuts_a_bin_leaves_what_the_model_says_alone() -> None:
+    """Drawing whole groups again would make members in the bin rarer than the model has them."""
+    schema = replace(FAMILY, never=["age < 16 and wage not missing", "age >= 16 and wage missing"])
+    model = HPD.random(Layout.of(schema), 4, np.random.default_rng(1))
+    drawn = Records(model=model).draw_all(40_000, rng=np.random.default_rng(2))
+    every = Workload.of(schema, k=1, levels=["individual"])
+    own = tuple(one for one in every.marginals if one.individual)
+    workload = Workload(schema=schema, marginals=own)
+    said = np.asarray(model.answer(workload))
+    found = Counter.of(drawn, workload).shares
+    assert np.abs(found - said).max() < 6 * 0.5 / np.sqrt(drawn.groups)
 
 
 def test_without_rules_there_is_plenty_to_break() -> None:

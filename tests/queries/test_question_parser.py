@@ -70,7 +70,8 @@ MEANING = {
     "people in families with rent >= 500": asks("individual", group={RENT: (1, 2)}),
     "people: rent = 0..1000.5": asks("individual", group={RENT: (0, 1)}),
     "people: tenure in (own, blank)": asks("individual", group={TENURE: (0, 2)}),
-    "people: tenure not in (own)": asks("individual", group={TENURE: (1,)}),
+    "people: tenure not in (own)": asks("individual", group={TENURE: (1, 2)}),
+    "people: tenure not in (own, blank)": asks("individual", group={TENURE: (1,)}),
     "people: not tenure in (own, rent)": asks("individual", group={TENURE: (2,)}),
     "people: age not in (0..17, blank)": asks("individual", individual={AGE: (2, 3, 4)}),
     "people: not (sex = 1 or age < 18) and veh = 0": asks(

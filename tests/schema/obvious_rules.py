@@ -63,15 +63,18 @@ def true(schema: Schema, condition: tuple, home: dict, chosen: dict) -> bool:
     if sign in ("=", "!=") and alone:
         # Values as they are, whatever they stand for.
         both = [_alone(side[0], home, chosen) for side in (left, right)]
-        return None not in both and OPERATORS[sign](*both)
-    sums = [_sum(schema, side, home, chosen) for side in (left, right)]
-    return None not in sums and OPERATORS[sign](*sums)
+    else:
+        both = [_sum(schema, side, home, chosen) for side in (left, right)]
+    if None in both:
+        # A blank is equal to nothing, and neither below nor above anything.
+        return sign == "!="
+    return OPERATORS[sign](*both)
 
 
 def _in(schema: Schema, ref: Any, options: list, negated: bool, home: dict, chosen: dict) -> bool:
     found = value(ref, home, chosen)
     if found is None:
-        return False
+        return negated
     for option in options:
         if isinstance(option, tuple):
             number = quantity(schema, ref, found)

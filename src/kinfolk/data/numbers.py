@@ -11,12 +11,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.types as pt
 
-from kinfolk._typing import Floats
+from kinfolk._typing import Floats, Ints
 from kinfolk.data.columns import number_codes
 from kinfolk.data.encoded import CodeArray, Encoded, Numbers
 from kinfolk.data.shapes import Shape, Shapes, draw_inside, keep_inside, numerics
 from kinfolk.schema import Attribute, Numeric
 from kinfolk.schema.condition_evaluator import GroupValues
+
+REDRAWS = 30
+"""How often a member's numbers are drawn at most, if rules allow but a part of a bin."""
 
 
 def draw_numbers(
@@ -26,22 +29,64 @@ def draw_numbers(
 
     It lies inside its bin and has the decimals that the schema says: drawn from the shape of the
     bin where `shapes` has one, evenly otherwise. It is a number that the column's storage type can
-    hold, so that what is written is what was drawn.
+    hold, so that what is written is what was drawn. Where a rule about one member cuts a bin, it
+    is drawn from the part that goes with what else is known of the member.
     """
     schema = encoded.schema
-    people = _drawn(
-        schema.individual_attributes,
-        encoded.individual,
-        shapes.individual if shapes else {},
-        encoded.types.get(schema.individual.table, {}),
-        rng,
-    )
+    people = _members(encoded, None, rng, shapes)
+    _settle(encoded, people, rng, shapes)
     group: dict[str, Floats] = {}
     if schema.group is not None:
         own = shapes.group if shapes else {}
         types = encoded.types.get(schema.group.table, {})
         group = _drawn(schema.group_attributes, encoded.group, own, types, rng)
     return replace(encoded, numbers=Numbers(group=group, individual=people))
+
+
+def _members(
+    encoded: Encoded, some: Ints | None, rng: np.random.Generator, shapes: Shapes | None
+) -> dict[str, Floats]:
+    """Numbers of the members, or of some of them."""
+    schema = encoded.schema
+    return _drawn(
+        schema.individual_attributes,
+        encoded.individual if some is None else encoded.individual[some],
+        shapes.individual if shapes else {},
+        encoded.types.get(schema.individual.table, {}),
+        rng,
+    )
+
+
+def _settle(
+    encoded: Encoded, numbers: dict[str, Floats], rng: np.random.Generator, shapes: Shapes | None
+) -> None:
+    """Draw numbers of members again who break a rule by themselves, for a number inside its bin.
+
+    numbers: by name, (people,) each, changed in place. Whoever has categories that no number goes
+    with is left as drawn.
+    """
+    schema = encoded.schema
+    rules = [rule for rule in schema.rules if rule.cuts_bins]
+    waiting = np.arange(len(encoded.individual))
+    for turn in range(REDRAWS if rules else 0):
+        if turn:
+            for name, drawn in _members(encoded, waiting, rng, shapes).items():
+                numbers[name][waiting] = drawn
+        # Each as a group of its own: these rules are about nobody else.
+        alone = GroupValues(
+            offsets=np.arange(len(waiting) + 1),
+            group={},
+            individual=_values(
+                schema.individual_attributes,
+                encoded.individual[waiting],
+                {name: column[waiting] for name, column in numbers.items()},
+            ),
+            role=None if encoded.role is None else encoded.role[waiting],
+        )
+        wrong = np.logical_or.reduce([rule.violated(alone) for rule in rules])
+        waiting = waiting[wrong]
+        if not len(waiting):
+            return
 
 
 def compute_derived(encoded: Encoded) -> Encoded:

@@ -1,9 +1,9 @@
 """Whether conditions hold: for the values of whole tables, and for cells of codes.
 
-A comparison with a blank does not hold, whichever it is: `age != 40` and `age not in (40)` are
-about people whose age is known; `not age = 40` is about the others as well. A special value outside
-the bins (-9 for "not applicable") is no quantity: it can be named with =, != and in, but is neither
-below nor above anything, and adds to nothing. One inside the bins is a number like any other.
+A blank is equal to nothing, in no list that does not name it, and neither below nor above anything:
+`age != 40`, `age not in (40)` and `not age = 40` all hold for it. A special value outside the bins
+(-9 for "not applicable") is no quantity: it can be named with =, != and in, but is neither below
+nor above anything, and adds to nothing. One inside the bins is a number like any other.
 
 A code stands for one value, or for all numbers of a bin. A bin is cut where a condition compares
 its attribute with a number, so that within a piece all numbers are alike: what is said of a cell is
@@ -134,7 +134,7 @@ def holds(condition: Condition, columns: Columns, *, surely: bool = True) -> Boo
         same = [known.index(value) if value in known else -1 for value in theirs.values]
         equal: Bools = left == np.array([*same, -1])[right]
         present = ~blank(condition.left, columns) & ~blank(condition.right, columns)
-        return np.asarray(present & (equal ^ condition.negated))
+        return np.asarray((present & equal) ^ condition.negated)
     return _listed(condition, columns)
 
 
@@ -151,8 +151,7 @@ def _listed(condition: Listed, columns: Columns) -> Bools:
             below = np.less_equal if one.closed else np.less
             found = found | ((numbers >= one.low) & below(numbers, one.high))
     missing = blank(condition.ref, columns)
-    named = condition.blank and not condition.negated
-    return np.asarray(np.where(missing, named, found ^ condition.negated))
+    return np.asarray(np.where(missing, condition.blank, found) ^ condition.negated)
 
 
 def blank(ref: Ref, columns: Columns) -> Bools:
@@ -209,8 +208,8 @@ class Rows:
             coefficient * convert(self.column(ref), attribute_of(self.schema, ref))
             for ref, coefficient in condition.terms
         )
-        # A blank is unequal to everything, and yet no comparison with it holds.
-        return COMPARE[condition.operator](total, condition.constant) & ~np.isnan(total)
+        # What is blank is NaN: unequal to everything, and neither below nor above it.
+        return np.asarray(COMPARE[condition.operator](total, condition.constant))
 
     def nobody(self, condition: Condition) -> Bools:
         """Whether no member of the row's group is such."""
@@ -401,9 +400,10 @@ class _PieceColumns:
             ((ref, coefficient),) = condition.terms
             convert = as_numbers if condition.by_value else quantities
             numbers = convert(self.column(ref), attribute_of(self.schema, ref))
-            known = ~np.isnan(numbers)
             # The threshold as the pieces were cut at it.
-            return known & COMPARE[condition.operator](numbers, condition.constant / coefficient)
+            return np.asarray(
+                COMPARE[condition.operator](numbers, condition.constant / coefficient)
+            )
         low = high = np.zeros((1,) * len(self.refs))
         reached = np.ones_like(low, np.bool_)
         for ref, coefficient in condition.terms:
@@ -442,8 +442,8 @@ def _bounded(
         if operator == "=":
             found = equal if surely else possible
         else:
-            found = ~possible if surely else ~equal
-        return known & found
+            found = (~possible if surely else ~equal) | ~known
+        return found if operator == "!=" else known & found
     end = high if surely else low
     found = end < constant
     # For all: an end that is not reached lies below it. For some: one that is reached is enough.

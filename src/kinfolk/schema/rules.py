@@ -46,7 +46,7 @@ class Rule:
     It is about one person (a group breaks it if some member is such), about one household, about
     members in roles (a group breaks it if some choice of one member for each role is such), or
     about nobody (a group breaks it if no member is such). What a person's condition says of the
-    group is said of the group the person belongs to. A comparison with a blank does not hold.
+    group is said of the group the person belongs to. A blank is equal to nothing.
 
     >>> from kinfolk.datasets import load_schema
     >>> rule = Rule.parse("age < 16 and esr = employed", load_schema("detroit"))
@@ -108,6 +108,20 @@ class Rule:
         if any(isinstance(atom, Nobody) for atom in atoms(self.condition, inside=False)):
             return None
         return cells_of(self.condition, self.schema)
+
+    @cached_property
+    def cuts_bins(self) -> bool:
+        """Whether it is about one member alone, and some numbers of a bin break it, others not.
+
+        >>> from kinfolk.datasets import load_schema
+        >>> schema = load_schema("detroit")
+        >>> [Rule.parse(f"age < {age} and sex = 1", schema).cuts_bins for age in (3, 12)]
+        [True, False]
+        """
+        alone = self.scope == "person" or (self.scope == "members" and len(self.roles) == 1)
+        if not alone or self.group_positions or self.cells is None:
+            return False
+        return bool((self.cells.some & ~self.cells.every).any())
 
     def rows(self, values: GroupValues) -> Rows:
         """What it is about: groups, people, or choices of members."""

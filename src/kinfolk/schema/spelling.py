@@ -294,7 +294,10 @@ def condition_text(condition: Condition, schema: Schema) -> str:
 
 
 def negated_text(condition: Condition, schema: Schema) -> str:
-    """The opposite of a condition in the words of a rule; a comparison with a blank never holds."""
+    """The opposite of a condition in the words of a rule.
+
+    Of a blank, `<` and `>=` are both untrue; `=` and `!=` are opposites.
+    """
     if isinstance(condition, Not):
         return condition_text(condition.part, schema)
     if isinstance(condition, Missing):
@@ -304,13 +307,11 @@ def negated_text(condition: Condition, schema: Schema) -> str:
         # What one of them says in several ways is kept together.
         texts = [f"({text})" if " or " in text or " and " in text else text for text in texts]
         return (" and " if condition.any else " or ").join(texts)
-    compared = [attribute_of(schema, ref) for ref in refs(condition)]
-    if any(one.missing for one in compared):
-        return f"not ({condition_text(condition, schema)})"
     if isinstance(condition, Listed):
         return _listed_text(replace(condition, negated=not condition.negated), schema)
-    codes = any(map(has_codes, compared))
-    if isinstance(condition, Linear) and (condition.by_value or not codes):
+    compared = [attribute_of(schema, ref) for ref in refs(condition)]
+    ordered = not any(one.missing or has_codes(one) for one in compared)
+    if isinstance(condition, Linear) and (condition.operator in ("=", "!=") or ordered):
         return _linear_text(replace(condition, operator=_OPPOSITE[condition.operator]))
     return f"not ({condition_text(condition, schema)})"
 

@@ -75,6 +75,19 @@ def test_a_code_for_nothing_is_not_meant_by_what_a_rule_leaves_over() -> None:
     assert encode(Schema.from_text(confirmed(text)), tables).groups == HOMES
 
 
+def test_what_a_rule_leaves_over_names_a_blank_where_there_are_some() -> None:
+    """A blank is in no list, so that `not in` would speak of it."""
+    rng = np.random.default_rng(2)
+    grade = rng.integers(1, 9, len(AGE)).astype(object)
+    grade[rng.random(len(AGE)) < 0.2] = None
+    army = np.where(np.isin(grade, (1, 2, 3, 4, 5, 6)), -9, rng.integers(1, 3, len(AGE)))
+    people = pa.table({"home": GROUP, "grade": pa.array(grade), "army": army})
+    tables = {"households": TABLES["households"], "persons": people}
+    text = draft_schema(*tables.values()).text
+    assert "army != -9 and grade not in (7, 8, missing)" in suggested(text)
+    assert encode(Schema.from_text(confirmed(text)), tables).groups == HOMES
+
+
 def test_nothing_is_in_force(text: str) -> None:
     schema = Schema.from_text(text)
     assert (schema.never, schema.formulas) == ((), {})

@@ -267,6 +267,8 @@ def _universes(columns: Sequence[Column]) -> Iterator[Suggestion]:
                     nothing = [] if lists.nothing is None else [lists.nothing]
                     others = [*nothing, *(lists.values[code] for code in some)]
                     words = ", ".join(value_in_rule(value) for value in others)
+                    # A blank is in no list that does not name it.
+                    words += ", missing" if having[-1] and lists.nothing is None else ""
                     said = f"{lists.written} not in ({words})"
                 exact = bool((having[some] == people[some]).all())
                 filled = " not missing" in text or " != " in text
