@@ -305,6 +305,9 @@ def negated_text(condition: Condition, schema: Schema) -> str:
         texts = [f"({text})" if " or " in text or " and " in text else text for text in texts]
         return (" and " if condition.any else " or ").join(texts)
     compared = [attribute_of(schema, ref) for ref in refs(condition)]
+    if isinstance(condition, Listed) and condition.negated and not condition.blank:
+        blank = compared[0].missing
+        return _listed_text(replace(condition, negated=False, blank=blank), schema)
     if any(one.missing for one in compared):
         return f"not ({condition_text(condition, schema)})"
     if isinstance(condition, Listed):
