@@ -26,7 +26,7 @@ LAYERS = [
     {"release"},
     {"audit", "evaluate"},
     {"experiments"},
-    {"cli"},
+    {"cli", "__main__"},
 ]
 """From left to right; a module imports from its own layer or from one to its left."""
 

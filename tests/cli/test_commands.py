@@ -216,6 +216,15 @@ def test_a_reader_that_has_gone_is_no_mistake(detroit: Path, words: list[str]) -
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+def test_it_is_a_module_too() -> None:
+    """The same help and the same status, under the same name."""
+    for arguments, status in (["--help"], 0), (["query"], 2):
+        command = [sys.executable, "-m", "kinfolk", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == status
+        assert (done.stdout or done.stderr).startswith("Usage: kinfolk ")
+
+
 def test_a_bug_can_be_looked_at(
     failing: list[BaseException], monkeypatch: pytest.MonkeyPatch
 ) -> None:

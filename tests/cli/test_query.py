@@ -198,6 +198,34 @@ def test_weighted_answers_stand_beside_the_others(
     assert f"  weighted        {beside.values[2]:.5f}, standard error" in capsys.readouterr().out
 
 
+def test_a_weight_is_one_attribute_more(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The model was fitted to pairs: a mean by sex is one, a weighted one is not."""
+    path = str(tmp_path / "model.kinfolk")
+    fitted().save(path)
+    assert run(["query", path, "mean wage by sex"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.count("(*)") == 2
+    assert "only indicative" in printed.err
+    assert run(["query", path, "mean wage where sex = f"]) == 0
+    error = next(line for line in capsys.readouterr().out.splitlines() if "weighted" in line)
+    assert error.endswith(" (*)")
+    assert run(["query", path, "mean wage by sex", "--format", "json"]) == 0
+    for row in json.loads(capsys.readouterr().out)["answers"]:
+        assert (row["in_workload"], row["weighted"]["in_workload"]) == (True, False)
+    assert run(["query", path, "mean wage by sex", "mean weight", "--format", "csv"]) == 0
+    lines = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [line["weighted_in_workload"] for line in lines] == ["False", "False", ""]
+
+
+def test_a_table_of_counts_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(tmp_path / "model.kinfolk")
+    fitted().save(path)
+    assert run(["query", path, "people by sex", "--count"]) == 0
+    heads = " ".join(capsys.readouterr().out.split()).partition(" f ")[0].split()
+    assert "count" in heads
+    assert heads.count("share") == heads.count("weighted") == 1
+
+
 def test_what_is_settled_when_tables_are_drawn_is_said() -> None:
     schema = Schema.from_text("""
 group:

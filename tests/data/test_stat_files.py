@@ -96,6 +96,19 @@ def test_a_draft_has_the_labels_of_the_file(form: str, tmp_path: Path) -> None:
 
 
 @FORMATS
+def test_roles_are_drafted_by_what_the_labels_say(form: str, tmp_path: Path) -> None:
+    """Elsewhere 5 is a parent, but not in this file."""
+    words = {1: "Head", 2: "Spouse", 3: "Child", 4: "Parent", 5: "Somebody else"}
+    who = {"relate": [1, 2, 3, 1, 4, 5], "sex": [1, 2, 1, 2, 1, 2]}
+    people = pd.DataFrame({"hid": [1, 1, 1, 2, 2, 2], **who})
+    path = tmp_path / f"people.{form}"
+    WRITE[form](people, path, variable_value_labels={"relate": words})
+    text = draft_schema(pa.table({"hid": [1, 2], "x": [0, 1]}), path).text
+    assert "#   parent: {values: [4], min: 0, max: 1}" in text
+    assert "#   other: {values: [5], min: 0, max: 1}" in text
+
+
+@FORMATS
 def test_values_that_nobody_has_are_drafted_from_the_labels(form: str, tmp_path: Path) -> None:
     people = pd.DataFrame({"hid": [1, 1, 2, 2], "work": [1, 2, 2, 1], "age": [9, 30, 41, 55]})
     words = {"work": {1: "yes", 2: "no", 3: "no", 7: "not asked"}, "age": {998: "refused"}}

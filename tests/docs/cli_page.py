@@ -15,7 +15,8 @@ OPENING = """\
 
 Results go to stdout, progress and messages to stderr. The exit status is 0; 2 with one clear
 message for anything that can be put right; 130 after Ctrl-C, SIGTERM or SIGHUP. Each text below is
-what `--help` prints; `python tests/docs/cli_page.py` writes this page.
+what `--help` prints; `python tests/docs/cli_page.py` writes this page. Where the shell does not
+find `kinfolk`, `python -m kinfolk` is the same.
 
 ## Completion
 

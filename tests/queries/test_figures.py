@@ -17,7 +17,7 @@ from kinfolk.queries.questions import (
     can_be_weighted,
     named_attributes,
 )
-from kinfolk.schema import Schema
+from kinfolk.schema import Schema, WorkloadSpec
 from queries.test_question_parser import AGE, HOMES, RENT, SEX, TENURE, VEH
 
 WEIGHTED = replace(HOMES, group=replace(HOMES.group, weight="rent"))  # type: ignore[type-var]
@@ -171,8 +171,11 @@ WRONG = {
     "mean": "say of which number after 'mean'. Known here: veh, rent",
     "mean wage": "say of which number after 'mean'",
     "mean rents by sex": "say of which number after 'mean'. Did you mean 'rent'? Known here: veh",
-    "mean tenure": "tenure has no numbers. Ask for shares, such as `share of members with tenure = "
-    "own`. Numbers of members: veh, rent",
+    "mean tenure": "tenure has no numbers. Ask for shares, such as `share of families with tenure "
+    "= own`. Numbers of members: veh, rent",
+    "age by sex": "say of what: begin with 'families' or with 'members', or ask for a figure: mean "
+    "age.",
+    "mean head.age": "head.age is about a member in a role. Ask for mean age where who = head.",
     "mean age of families": "age is a number of members, not of families: ask for that of members. "
     "Numbers of families: veh, rent, families.kind, COUNT.",
     "mean rent by sex": "say of what: mean rent of families (that contain such a member), or mean "
@@ -226,6 +229,38 @@ def test_how_many_attributes_are_asked_for() -> None:
         assert {one.in_workload for one in parse(HOMES, text)} == {inside}
     assert not any(one.in_workload for one in parse(WEIGHTED, "weighted mean age by sex"))
     assert named_attributes(parse(HOMES, "mean age where tenure = own")[0]) == {"age", "tenure"}
+
+
+@pytest.mark.parametrize(
+    ("workload", "inside"),
+    [
+        (WorkloadSpec(k=2), {"people: sex, age", "mean age by veh", "mean age by tenure"}),
+        (
+            WorkloadSpec(k=2, attributes=["sex", "age", "veh"]),
+            {"people: sex, age", "mean age by veh"},
+        ),
+        (WorkloadSpec(sets=[["sex", "age", "rent"], ["veh", "tenure"]]), {"people: sex, age"}),
+        (WorkloadSpec(k=2, levels=["group"]), set()),
+    ],
+)
+def test_only_what_was_measured_together_is_in_the_workload(
+    workload: WorkloadSpec, inside: set[str]
+) -> None:
+    """As many attributes as there are in a set are not yet those of a set."""
+    schema = replace(HOMES, workload=workload)
+    for text in ("people: sex, age", "mean age by veh", "mean age by tenure"):
+        assert {one.in_workload for one in parse(schema, text)} == {text in inside}
+
+
+def test_a_set_is_split_between_relatives() -> None:
+    """The age of both is never in a set that names age once."""
+    sets = WorkloadSpec(sets=[["sex", "age"]], levels=["relation"])
+    schema = replace(HOMES, workload=sets)
+    for text, inside in (
+        ("people: sex = 1, married_to: age = 0..4", True),
+        ("people: age = 0..4, married_to: age = 0..4", False),
+    ):
+        assert {one.in_workload for one in parse(schema, text)} == {inside}
 
 
 NAMED = Schema.from_text("""

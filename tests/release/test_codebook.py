@@ -237,6 +237,37 @@ def test_the_page_says_the_same() -> None:
         assert said in text
 
 
+WEIGHTED = Schema.from_text("""
+group:
+  table: homes
+  id: hid
+  attributes: {w: {bins: [0.5, 100, 900.5], decimals: 1}}
+  weight: w
+individual:
+  table: people
+  group_id: hid
+  attributes: {age: {bins: [0, 16, 85, 85.5], integer: true}}
+max_size: 2
+workload: {k: 1}
+""")
+
+
+def test_whole_numbers_end_where_one_can_be() -> None:
+    """85.5 is only where the bin of those aged 85 ends; weights may well be 900.5."""
+    ddi = Ddi(book(WEIGHTED).ddi())
+    for name, ends in (("age", ("0", "85")), ("w", ("0.5", "900.5"))):
+        (limits,) = ddi.all("valrng/range", ddi.variable(name))
+        assert (limits.get("min"), limits.get("max")) == ends
+    assert "0 to 85, with 0 decimals" in book(WEIGHTED).html()
+
+
+def test_both_say_which_column_is_the_weight() -> None:
+    ddi = Ddi(book(WEIGHTED).ddi())
+    assert [one.get("name") for one in ddi.all("dataDscr/var") if one.get("wgt")] == ["w"]
+    assert "how many homes of the population one stands for" in book(WEIGHTED).html()
+    assert "of the population" not in book().html()
+
+
 def test_a_value_that_is_its_own_label_is_said_once() -> None:
     schema = Schema.from_text(
         "{individual: {table: p, attributes: {region: {values: [north, south]}}}, max_size: 1}"

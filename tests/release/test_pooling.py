@@ -10,6 +10,7 @@ from scipy.stats import t as student_t
 from kinfolk import KinfolkError, pool
 
 TRIALS = 20_000
+TABLE = pd.DataFrame({"sex": [1, 2, 2]})
 FALSE_ALARM = 5.0
 """Standard deviations; one in a million is beyond."""
 
@@ -69,6 +70,17 @@ def test_results_have_the_form_of_what_is_given() -> None:
     assert pool([1.0, 2.0], [[1.0, 2.0]] * 3).to_pandas().shape == (2, 5)
 
 
+def test_numbers_of_a_data_frame_keep_the_labels_of_both_sides() -> None:
+    rows = pd.MultiIndex.from_tuples([(1, "a"), (2, "b")], names=["sex", "level"])
+    main = pd.DataFrame({"wage": [1.0, 2.0], "age": [3.0, np.nan]}, index=rows)
+    found = pool(main, [main, main])
+    long = found.to_pandas()
+    assert long.index.names == ["sex", "level", None]
+    assert long.loc[(2, "b", "wage"), "estimate"] == 2
+    assert list(long["estimate"].isna()) == [False, False, False, True]
+    assert '<th scope="row">1, a, age</th><td>3</td>' in found._repr_html_()
+
+
 def test_a_notebook_shows_every_number_under_its_name() -> None:
     shown = pool({"<a>": 1.0}, [{"<a>": 1.5}, {"<a>": 0.5}])._repr_html_()
     assert "&lt;a&gt;" in shown
@@ -87,6 +99,12 @@ def test_a_notebook_shows_every_number_under_its_name() -> None:
         ("a", ["b", "c"], 0.9, "main is a str, which is no number"),
         ({"a": 1}, [{"b": 1}, {"a": 2}], 0.9, "replicate 1 does not have the same names"),
         (pd.Series([1.0]), [1.0, 2.0], 0.9, "replicate 1 is not a Series, as main is"),
+        (1.0, 2.0, 0.9, "replicates is a float. Give a list"),
+        (1.0, {"a": 2.0, "b": 1.0}, 0.9, "replicates is a dict. Give a list"),
+        (None, [None, None], 0.9, "main is None. Does the function .* return anything"),
+        (1.0, [1.0, None], 0.9, "replicate 2 is None"),
+        ({"persons": TABLE}, [{"persons": TABLE}] * 2, 0.9, "a statistic on tables first"),
+        ({"a": [1.0, 2.0]}, [{"a": [1.0, 2.0]}] * 2, 0.9, "main has a list under 'a', not one"),
     ],
 )
 def test_what_cannot_be_pooled_is_refused(

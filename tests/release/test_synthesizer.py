@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from pathlib import Path
 from typing import Any
@@ -310,3 +311,30 @@ def test_fit_says_what_it_takes(given: object) -> None:
     said = rf"fit got {type(given).__name__}\. It takes a dict with the tables homes, people"
     with pytest.raises(KinfolkError, match=said):
         synthesizer().fit(given)  # type: ignore[arg-type]
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    """The sum of a column says how many to draw."""
+    release = synthesizer().fit(homes()).release
+    wanted, seed = np.array([1, 2, 4]).sum(), np.int64(3)
+    drawn = release.sample(wanted, seed=seed)
+    assert [one.equals(drawn[name]) for name, one in release.sample(7, seed=3).items()] == [
+        True
+    ] * 2
+    assert drawn["homes"].num_rows == 7
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda release: release.sample(3, where=5), "where: 5 is no text. Write it as 'region ="),
+        (lambda release: release.answer(5), "got int instead of a question. Ask in words"),
+        (lambda release: release.answer([None]), "got NoneType instead of a question"),
+        (lambda release: release.sample(2.5), "groups: 2.5 is not a whole number"),
+        (lambda _: synthesizer().plan("many"), "groups is 'many'. Use a"),
+    ],
+)
+def test_the_wrong_kind_of_argument_is_told_what_is_taken(ask: Any, message: str) -> None:
+    release = synthesizer().fit(homes()).release
+    with pytest.raises(KinfolkError, match=re.escape(message)):
+        ask(release)

@@ -39,6 +39,8 @@ def test_a_rule_is_written_as_it_was(text: str) -> None:
         ("age < 16", "age >= 16"),
         ("head.age + 12 <= child.age", "head.age > child.age - 12"),
         ("tenure = 1", "tenure != 1"),  # one of them holds for a blank
+        ("tenure not in (1, 2)", "tenure in (1, 2)"),
+        ("garden != true", "garden = true"),
         ("tenure missing", "tenure not missing"),
         ("income > 5", "not (income > 5)"),  # -9 is not above 5, and not below either
         ("income = -9", "income != -9"),
@@ -49,3 +51,4 @@ def test_a_rule_is_written_as_it_was(text: str) -> None:
 )
 def test_opposites(text: str, opposite: str) -> None:
     assert negated_text(Rule.parse(text, LABELLED).condition, LABELLED) == opposite
+    Rule.parse(opposite, LABELLED)

@@ -54,6 +54,9 @@ Examples:
 
 Row = dict[str, Any]
 
+BESIDE = ("value", "standard_error", "low", "high", "in_workload")
+"""What is said of a weighted answer."""
+
 
 @click.command(help=HELP, short_help="Ask a model questions, with standard errors.")
 @click.argument("model", type=PATH)
@@ -138,8 +141,7 @@ def _rows(release: Release, asked: Sequence[Question | Figure], level: float) ->
     twins = [at for at, one in enumerate(asked) if can_be_weighted(one)]
     beside = release.answer([as_weighted(asked[at]) for at in twins]).rows(level) if twins else []
     for at, twin in zip(twins, beside, strict=True):
-        names = ("value", "standard_error", "low", "high")
-        rows[at]["weighted"] = {name: twin[name] for name in names}
+        rows[at]["weighted"] = {name: twin[name] for name in BESIDE}
     for row, one in zip(rows, asked, strict=True):
         row["drawn_apart"] = drawn_apart(one)
     return rows
@@ -173,7 +175,7 @@ def _csv(rows: Sequence[Row]) -> str:
     for row in flat([{**row, "drawn_apart": "; ".join(row["drawn_apart"])} for row in rows]):
         beside = row.pop("weighted", None)
         if any("weighted" in one for one in rows):
-            empty = dict.fromkeys(("value", "standard_error", "low", "high"))
+            empty = dict.fromkeys(BESIDE)
             row |= {f"weighted_{name}": value for name, value in (beside or empty).items()}
         plain.append(row)
     written = io.StringIO()
@@ -196,15 +198,15 @@ def _show(row: Row, level: float, *, count: bool) -> None:
         say(f"  answer          {row['value']:.5f}, which is about {number}")
     else:
         say(f"  answer          {_written(row, 'value')}, of about {total:,.0f} {row['of']}")
-    mark = "" if row["in_workload"] else " (*)"
     if row["standard_error"] is not None:
+        mark = _mark(row)
         say(f"  standard error  {_written(row, 'standard_error', count=count)}{mark}")
         say(f"  {f'{level * 100:g}% interval':<14}  {_interval(row, count=count)}{mark}")
     if "weighted" in row and row["weighted"]["value"] is not None:
         beside = {**row, **row["weighted"]}
         error = ""
         if beside["standard_error"] is not None:
-            error = f", standard error {_written(beside, 'standard_error')}"
+            error = f", standard error {_written(beside, 'standard_error')}{_mark(beside)}"
         say(f"  weighted        {_written(beside, 'value')}{error}")
 
 
@@ -214,9 +216,12 @@ def _show_table(text: str, rows: Sequence[Row], level: float, *, count: bool) ->
     kinds = dict.fromkeys(row["statistic"] for row in rows)
     sure = any(row["standard_error"] is not None for row in rows)
     weights = any("weighted" in row for row in rows)
+    if count:
+        kinds = dict.fromkeys("count" if kind == "share" else kind for kind in kinds)
     headings = [*(by or ["question"]), *(kinds if len(kinds) == 1 else ["answer"])]
     headings += ["standard error", f"{level * 100:g}% interval"] if sure else []
-    headings += ["weighted"] if weights else []
+    # A weighted share has no count: the weights add up to another number.
+    headings += ["weighted share" if "count" in kinds else "weighted"] if weights else []
     headings += ["standard error"] if weights and sure else []
     # What all have in common is said once: tables are wide enough.
     alike = len({row["of"] for row in rows}) == 1
@@ -224,18 +229,24 @@ def _show_table(text: str, rows: Sequence[Row], level: float, *, count: bool) ->
     body = []
     for row in rows:
         cells = [row["by"].get(name, "") for name in by] or [row["question"]]
-        mark = "" if row["in_workload"] else " (*)"
         cells.append(_written(row, "value", count=count))
         if sure:
             ends = _interval(row, count=count)
-            cells += [_written(row, "standard_error", count=count), f"{ends}{mark if ends else ''}"]
+            cells.append(_written(row, "standard_error", count=count))
+            cells.append(f"{ends}{_mark(row) if ends else ''}")
         if weights:
-            beside = {**row, **row.get("weighted", dict.fromkeys(("value", "standard_error")))}
+            beside = {**row, **row.get("weighted", dict.fromkeys(BESIDE))}
+            error = _written(beside, "standard_error")
             cells.append(_written(beside, "value"))
-            cells += [_written(beside, "standard_error")] if sure else []
+            cells += [f"{error}{_mark(beside) if error else ''}"] if sure else []
         cells.append(f"{row['total']:,.0f}" if alike else f"{row['total']:,.0f} {row['of']}")
         body.append(cells)
     table(text, headings, body, left=max(1, len(by)))
+
+
+def _mark(row: Row) -> str:
+    """What follows an error that is only indicative."""
+    return "" if row["in_workload"] else " (*)"
 
 
 def _interval(row: Row, *, count: bool) -> str:
@@ -263,7 +274,7 @@ def _remarks(release: Release, rows: Sequence[Row]) -> None:
         tell(
             "The model holds no replicates, so no standard errors. The method marginals makes some."
         )
-    elif not all(row["in_workload"] for row in rows):
+    elif not all(one["in_workload"] for row in rows for one in (row, row.get("weighted", row))):
         tell("(*) Beyond the queries the model was fitted to: the error is only indicative.")
     for remark in dict.fromkeys(one for row in rows for one in row["drawn_apart"]):
         tell(remark)

@@ -156,8 +156,14 @@ class _Line(LineReader):
         name = self.here(list(self.listed.places()))
         if name is None:
             known = list(numbers_of(self.schema, Level.INDIVIDUAL)) or ["none"]
-            instead = re.compile(r"\w*").match(self.text, self.at)
-            hint = did_you_mean(instead[0] if instead else "", known)
+            instead = re.compile(r"(\w*)(?:\.(\w+))?").match(self.text, self.at)
+            role, of = instead.groups() if instead else ("", None)
+            if self.schema.roles and of and role in self.schema.roles.names:
+                raise KinfolkError(
+                    f"{role}.{of} is about a member in a role. Ask for {word} {of} where "
+                    f"{self.schema.roles.column} = {role}."
+                )
+            hint = did_you_mean(role, known)
             raise KinfolkError(f"say of which number after {word!r}. {hint}")
         self.at += len(name)
         if SIGN.match(self.text, self.at):
@@ -188,7 +194,9 @@ class _Line(LineReader):
             self.level = self._level_of(statistic, said)
         if self.level is None:
             group, people = self.schema.table_names
-            raise KinfolkError(f"say of what: begin with {group!r} or with {people!r}.")
+            raise KinfolkError(
+                f"say of what: begin with {group!r} or with {people!r}{self._or_a_figure()}."
+            )
         if self.relation and self.level is Level.GROUP:
             people = self.schema.individual.table
             raise KinfolkError(f"{self.relation} is asked of people: begin with {people!r}.")
@@ -210,6 +218,14 @@ class _Line(LineReader):
             raise KinfolkError(
                 f"these are {math.prod(parts):,} questions. Ask at most {MOST:,} in one line."
             )
+
+    def _or_a_figure(self) -> str:
+        """What else a line may begin with that names a number and says nothing of it."""
+        listed, numbers = self.listed.by_position(), numbers_of(self.schema, Level.INDIVIDUAL)
+        for (_, position), choices in self.said[Section.FIRST].items():
+            if len(choices) > 1 and listed[position] in numbers:
+                return f", or ask for a figure: mean {listed[position]}"
+        return ""
 
     def _level_of(self, statistic: _Statistic, said: set[Place]) -> Level:
         """Of whom a statistic is where no table is named: of whoever has the numbers."""

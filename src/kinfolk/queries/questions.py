@@ -53,11 +53,19 @@ is aged 65 to 120
 
     @property
     def in_workload(self) -> bool:
-        """Whether the schema's workload asks for this many attributes at this level."""
-        spec = self.schema.workload
-        most = max(map(len, spec.sets), default=spec.k)
-        number = len(self.group) + len(self.individual) + len(self.relative)
-        return self.level in spec.levels and number <= most
+        """Whether the schema's workload asks for these attributes together at this level."""
+        spec, names = self.schema.workload, AttributeNames(self.schema)
+        first, places = names.first_individual, names.places()
+        positions = [*self.group, *(first + at for at in (*self.individual, *self.relative))]
+        asked = {*positions}
+        if self.level not in spec.levels:
+            return False
+        if spec.sets:
+            # At the relation level, a set is split: each attribute is the person's or the other's.
+            sets = ({places[name][0] for name in one} for one in spec.sets)
+            return len(asked) == len(positions) and any(asked <= one for one in sets)
+        listed = {places[name][0] for name in spec.attributes} or {*names.all}
+        return len(positions) <= spec.k and asked <= listed
 
     def __str__(self) -> str:
         """What is asked, in plain English."""
@@ -282,7 +290,7 @@ class Figure:
 
     @property
     def in_workload(self) -> bool:
-        """Whether the schema's workload asks for this many attributes at this level."""
+        """Whether the schema's workload asks for these attributes together at this level."""
         whole = self.of if self.counted is None else self.counted
         group, people = dict(whole.group), dict(whole.individual)
         first = AttributeNames(self.schema).first_individual
@@ -376,12 +384,14 @@ def check_number(schema: Schema, position: int, level: Level) -> Attribute:
     """The attribute at a position, if a figure of these can be made of its numbers."""
     name, attribute = asked_attributes(schema)[position]
     tables = schema.table_names
+    individual = AttributeNames(schema).is_individual(position)
     if not has_numbers(attribute):
+        table = tables[-1 if individual else 0]
         raise KinfolkError(
-            f"{name} has no numbers. Ask for shares, such as `share of {tables[-1]} with {name} = "
+            f"{name} has no numbers. Ask for shares, such as `share of {table} with {name} = "
             f"{attribute.label(0)}`. {_with_numbers(schema, level)}"
         )
-    if level == Level.GROUP and AttributeNames(schema).is_individual(position):
+    if level == Level.GROUP and individual:
         raise KinfolkError(
             f"{name} is a number of {tables[-1]}, not of {tables[0]}: ask for that of "
             f"{tables[-1]}. {_with_numbers(schema, level)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -242,8 +242,14 @@ def _plain(found: Floats) -> list[Any]:
 
 
 def _parsed(schema: Schema, asked: Line | Sequence[Line]) -> tuple[Question | Figure, ...]:
+    lines = [asked] if isinstance(asked, str | Question | Figure) else asked
     found: list[Question | Figure] = []
-    for one in [asked] if isinstance(asked, str | Question | Figure) else asked:
+    for one in lines if isinstance(lines, Iterable) else [lines]:
+        if not isinstance(one, str | Question | Figure):
+            raise KinfolkError(
+                f"got {type(one).__name__} instead of a question. Ask in words, such as "
+                "'mean wage by sex', in a list of such texts, or with a Workload."
+            )
         found += parse(schema, one) if isinstance(one, str) else [one]
     return tuple(found)
 

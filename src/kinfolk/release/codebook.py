@@ -8,6 +8,7 @@ archives and their catalogues read. The order of elements is that of the standar
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
@@ -19,7 +20,7 @@ import kinfolk
 from kinfolk._io import write_whole
 from kinfolk.data.stat_files import Labels, schema_labels
 from kinfolk.privacy.certificate import NOT_PRIVATE, certificate_rows
-from kinfolk.schema import Attribute, Categorical, Schema
+from kinfolk.schema import Attribute, Categorical, Numeric, Schema
 from kinfolk.schema.attributes import MISSING_LABEL
 from kinfolk.schema.conditions import is_code, refs
 from kinfolk.schema.names import singular
@@ -198,9 +199,15 @@ def _variable(name: str, attribute: Attribute, labels: Labels) -> Variable:
         found,
         kind="number",
         bins=tuple(map(attribute.label, range(len(attribute.bins) - 1))),
-        range=(attribute.bins[0], attribute.bins[-1]),
+        range=_ends(attribute),
         decimals=attribute.places,
     )
+
+
+def _ends(attribute: Numeric) -> tuple[float, float]:
+    """The least and the largest number that there can be."""
+    low, high = attribute.bins[0], attribute.bins[-1]
+    return (math.ceil(low), math.floor(high)) if attribute.places == 0 else (low, high)
 
 
 def _categories(attribute: Attribute) -> Iterator[Category]:

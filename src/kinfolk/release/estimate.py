@@ -43,6 +43,7 @@ from kinfolk.privacy.view import PublicView
 from kinfolk.queries.naming import marginal_from
 from kinfolk.queries.workload import FAMILIES, Marginal, Workload
 from kinfolk.schema import Schema
+from kinfolk.schema.attributes import shown
 from kinfolk.template import show
 
 MOST = 3
@@ -258,6 +259,9 @@ def estimate_run(
     >>> [(family.name, family.queries, round(family.noise[1], 1)) for family in estimate.families]
     [('Q_G', 1333, 83.2), ('Q_I', 1333, 249.5)]
     """
+    for name, number in (("groups", groups), ("people", people)):
+        if number is not None and not isinstance(number, int | float | np.number):
+            raise KinfolkError(f"{name} is {shown(number)}. Use a number, such as 10000.")
     if groups < 1 or (people is not None and people < groups * schema.sizes[0]):
         raise KinfolkError(
             f"groups is {groups} and people {people}. Use at least one group, and at least "

@@ -395,7 +395,7 @@ class Release(Drawable):
         )
 
     def _number(self, groups: int | None) -> int:
-        number = self.groups if groups is None else groups
+        number = self.groups if groups is None else _plain_number(groups)
         check_groups(number)
         return number
 
@@ -413,8 +413,14 @@ class Release(Drawable):
         return show("Release", [*rows, *certificate_rows(self.certificate)], note=note)
 
 
+def _plain_number(number: Any) -> Any:
+    """A whole number of NumPy, as sums of columns are, as one of Python; all else as it is."""
+    return int(number) if isinstance(number, np.integer) else number
+
+
 def checked_seed(seed: int | None) -> int | None:
     """The seed, if it is one."""
+    seed = _plain_number(seed)
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
         raise KinfolkError(f"seed: {seed!r} is not a whole number of at least 0.")
     return seed

@@ -22,7 +22,7 @@ and the interval reaches as many errors to either side as Student's t with M - 1
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -268,7 +268,11 @@ class Pooled:
             return pd.DataFrame(columns)
         if isinstance(self.estimate, Mapping):
             return pd.DataFrame({name: pd.Series(dict(one)) for name, one in columns.items()})
-        return pd.DataFrame({name: np.ravel(one) for name, one in columns.items()})
+        index = None
+        if isinstance(self.estimate, pd.DataFrame):
+            sides = self.estimate.index.names + self.estimate.columns.names
+            index = pd.MultiIndex.from_tuples(_cells(self.estimate), names=sides)
+        return pd.DataFrame({name: np.ravel(one) for name, one in columns.items()}, index=index)
 
     def __repr__(self) -> str:
         numbers = np.size(_plain(self.estimate))
@@ -313,6 +317,11 @@ def pool(main: Any, replicates: Sequence[Any], level: float = 0.9) -> Pooled:
     """
     if not isinstance(level, int | float) or not 0 < level < 1:
         raise KinfolkError(f"level is {level!r}. Use a number between 0 and 1, such as 0.9.")
+    if not isinstance(replicates, Iterable) or isinstance(replicates, Mapping | str):
+        raise KinfolkError(
+            f"replicates is a {type(replicates).__name__}. Give a list: the statistic on the "
+            "tables of every replicate."
+        )
     several = list(replicates)
     if len(several) < 2:
         raise KinfolkError(
@@ -346,14 +355,34 @@ def _names(value: Any) -> list[str]:
         return [str(name) for name in value]
     if getattr(value, "ndim", 0) == 1 and hasattr(value, "index"):
         return [str(name) for name in value.index]
+    if hasattr(value, "columns"):
+        return [", ".join(map(str, cell)) for cell in _cells(value)]
     return [str(at) for at in range(np.size(value))] if np.ndim(value) else [""]
+
+
+def _cells(value: Any) -> list[tuple[Any, ...]]:
+    """The labels of every number of a data frame: those of its row, then those of its column."""
+    rows, columns = (
+        [one if isinstance(one, tuple) else (one,) for one in side]
+        for side in (value.index, value.columns)
+    )
+    return [(*row, *column) for row in rows for column in columns]
 
 
 def _numbers(value: Any, main: Any, what: str) -> Floats:
     """A statistic as an array, in the order of the main one."""
+    if value is None:
+        raise KinfolkError(f"{what} is None. Does the function that computes it return anything?")
     if isinstance(main, Mapping):
         if not isinstance(value, Mapping) or set(value) != set(main):
             raise KinfolkError(f"{what} does not have the same names as main. Compute it alike.")
+        for name in main:
+            if np.ndim(value[name]):
+                raise KinfolkError(
+                    f"{what} has a {type(value[name]).__name__} under {name!r}, not one number. "
+                    "Compute a statistic on tables first, and pool what has labels of its own "
+                    "by itself."
+                )
         value = [value[name] for name in main]
     elif hasattr(main, "reindex_like"):
         if type(value) is not type(main):

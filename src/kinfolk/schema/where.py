@@ -65,6 +65,8 @@ class Where:
     @staticmethod
     def parse(text: str, schema: Schema) -> Where:
         """Read a condition; KinfolkError where it means nothing, or what no group can be."""
+        if not isinstance(text, str):
+            raise KinfolkError(f"where: {shown(text)} is no text. Write it as 'region = ES51'.")
         try:
             reader = Reader(text, schema)
             condition = reader.condition()

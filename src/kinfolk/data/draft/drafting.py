@@ -170,7 +170,7 @@ class _Drafter:
             _kept(self.home_profiles, group),
             _kept(self.people_profiles, drafted),
         )
-        roles = guess_roles(of_people, self.ids.groups)
+        roles = guess_roles(of_people, self.ids.groups, self.people.labels.values)
         heads = roles.heads if roles else None
         computed = find_computed(of_groups, of_people, self.ids.groups, heads)
         group = group.derived(computed, drafted)

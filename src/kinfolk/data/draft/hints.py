@@ -123,18 +123,22 @@ def has_role_name(name: str) -> bool:
     return re.sub(r"[^a-z]", "", name.lower()) in NAMES
 
 
-def guess_roles(profiles: Mapping[str, Profile], groups: Membership) -> RoleGuess | None:
-    """Look for a column of roles; nothing is decided by it."""
+def guess_roles(
+    profiles: Mapping[str, Profile],
+    groups: Membership,
+    labels: Mapping[str, Mapping[Value, str]],
+) -> RoleGuess | None:
+    """Look for a column of roles; nothing is decided by it. labels: of values, by column."""
     for profile in profiles.values():
         if has_role_name(profile.name) and 1 < len(profile.tally) <= 64 and not profile.blanks:
-            return _guess(profile, groups)
+            return _guess(profile, groups, labels.get(profile.name, {}))
     return None
 
 
-def _guess(profile: Profile, groups: Membership) -> RoleGuess:
+def _guess(profile: Profile, groups: Membership, labels: Mapping[Value, str]) -> RoleGuess:
     roles: dict[str, Role] = {}
     heads: Ints | None = None
-    for codes in _readings(profile):
+    for codes in _readings(profile, labels):
         rows = _rows(profile, codes["head"])
         counts = np.bincount(groups.group_of[rows], minlength=groups.count)
         if not np.array_equal(counts, np.minimum(groups.sizes, 1)):
@@ -154,16 +158,17 @@ def _guess(profile: Profile, groups: Membership) -> RoleGuess:
     return RoleGuess(column=profile.name, values=tuple(profile.tally), roles=roles, heads=heads)
 
 
-def _readings(profile: Profile) -> list[dict[str, tuple[Value, ...]]]:
-    """Ways to read the values as roles, each with a head."""
+def _readings(profile: Profile, labels: Mapping[Value, str]) -> list[dict[str, tuple[Value, ...]]]:
+    """Ways to read the values as roles, each with a head: by what they say, then by their codes."""
     values = list(profile.tally)
+    said = {value: labels.get(value, str(value)).lower() for value in values}
+    readings: list[dict[str, tuple[Value, ...]]] = [
+        {
+            name: tuple(v for v in values if re.search(rf"\b({words})\b", said[v]))
+            for name, words in WORDS.items()
+        }
+    ]
     if profile.kind == "text":
-        readings = [
-            {
-                name: tuple(v for v in values if re.search(rf"\b({words})\b", str(v).lower()))
-                for name, words in WORDS.items()
-            }
-        ]
         digits = {v: int(str(v)) for v in values if re.fullmatch(r"[0-9]{1,4}", str(v))}
         for book in CODEBOOKS:
             readings.append(
@@ -173,7 +178,7 @@ def _readings(profile: Profile) -> list[dict[str, tuple[Value, ...]]]:
                 }
             )
     else:
-        readings = [dict(book) for book in CODEBOOKS if set(book["head"]) & set(values)]
+        readings += [dict(book) for book in CODEBOOKS if set(book["head"]) & set(values)]
     return [
         {name: codes for name, codes in reading.items() if codes}
         for reading in readings
