@@ -145,23 +145,28 @@ def fit_raking(
     """
     features = measures.features
     pool = Records(model=model, shapes=shapes).draw_all(POOL, rng=rng)
-    every = features.matrix(pool)
+    # Stratum by stratum, as their sums are worked out.
+    compositions = composition_of(pool)
+    order = np.argsort(compositions, kind="stable")
+    pool, strata = pool.take(order), np.unique(compositions[order], return_inverse=True)[1]
+    chosen = features.matrix(pool)
+    usual = chosen.mean(axis=0, dtype=np.float64)
     known = np.isfinite(measures.noise)
     modelled = _as_modelled(model, features)
     targets = np.where(known, measures.targets, modelled)
     held = np.where(_of_totals(features), HELD_LOOSELY, HELD)
     least = measures.noise[known].min() if known.any() else HELD_NOISE
     # What the rules have moved far was hardly known.
-    moved = every.mean(axis=0, dtype=np.float64) - modelled
-    noise = np.where(known, measures.noise, np.hypot(held * least, moved))
-    columns = np.flatnonzero(every.max(axis=0) > every.min(axis=0))
-    chosen = every[:, columns]
-    strata = np.unique(composition_of(pool), return_inverse=True)[1]
+    noise = np.where(known, measures.noise, np.hypot(held * least, usual - modelled))
+    columns = np.flatnonzero(chosen.max(axis=0) > chosen.min(axis=0))
+    chosen = chosen[:, columns]
     slopes = _tilted(chosen, strata, targets[columns], TRUST * noise[columns] ** 2)
     raking = _raking(features, columns, slopes, chosen @ slopes, pool.sizes)
     # What cannot become as likely as it should be counts as it will be drawn.
     drawn = _as_drawn(raking.chances(pool), strata)
-    return Raked(raking=raking, means=drawn @ every, pool=pool, weights=drawn)
+    means = usual.copy()
+    means[columns] = drawn @ chosen
+    return Raked(raking=raking, means=means, pool=pool, weights=drawn)
 
 
 def _as_modelled(model: HPD, features: Features) -> Floats:
@@ -232,7 +237,7 @@ def _as_drawn(chances: Floats, strata: Ints) -> Floats:
 def _tilted(
     features: npt.NDArray[np.float32], strata: Ints, targets: Floats, pull: Floats
 ) -> Floats:
-    """The coefficients, (features,).
+    """The coefficients, (features,). strata: (groups,) increasing.
 
     By Newton's method on a convex function: in every stratum the logarithm of a sum of exponential
     weights, less the targets, and `pull` back towards none.
@@ -251,11 +256,10 @@ def _tilted(
 
     slopes = np.zeros(features.shape[1])
     cost, weights = look(slopes)
-    order = np.argsort(strata, kind="stable")
     firsts = np.concatenate([[0], np.cumsum(number)[:-1]]).astype(np.int64)
     for _ in range(TURNS):
         weighted = features * weights[:, None].astype(np.float32)
-        means = np.add.reduceat(weighted[order], firsts, axis=0) / shares[:, None]
+        means = np.add.reduceat(weighted, firsts, axis=0) / shares[:, None]
         gradient = shares @ means - targets + pull * slopes
         bend = (features.T @ weighted).astype(np.float64) - means.T @ (means * shares[:, None])
         bend[np.diag_indices_from(bend)] += pull + 1e-7
