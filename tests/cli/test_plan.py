@@ -17,7 +17,7 @@ from kinfolk.methods.paper import hpd_fixed, mwem
 from kinfolk.privacy.unit import Unit
 from kinfolk.privacy.view import PublicView
 from kinfolk.queries.workload import FAMILIES, Workload
-from kinfolk.release.estimate import USUAL_PASSES, _Enough, _Watch, estimate_run, known
+from kinfolk.release.estimate import MOST_TRIED, USUAL_PASSES, _Enough, _Watch, estimate_run, known
 from kinfolk.release.synthesizer import Synthesizer
 from kinfolk.schema import Schema
 from promises import IN_PLACE, REPLACE, promise
@@ -162,6 +162,36 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "Compositions  3" in printed.out
     assert run(["plan", str(schema), "--groups", "0", *told, *method]) == 2
     assert "groups is 0" in capsys.readouterr().err
+
+
+MANY_KINDS = """
+group: {table: homes, id: home, attributes: {veh: {values: [0, 1]}}}
+individual: {table: people, group_id: home, attributes: {sex: {values: [m, f]}}}
+max_size: 46
+roles:
+  column: who
+  head: {values: [h], min: 1, max: 1}
+  child: {values: [c], min: 0, max: 45}
+  guest: {values: [g], min: 0, max: 45}
+workload: {k: 1, levels: [group, individual]}
+"""
+
+
+def test_so_many_compositions_that_trying_them_would_take_long(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def tried(*given: object, **options: object) -> None:
+        raise AssertionError("it was tried")
+
+    monkeypatch.setattr("kinfolk.release.estimate.benchmark_run", tried)
+    schema = tmp_path / "schema.yaml"
+    schema.write_text(MANY_KINDS, encoding="utf-8")
+    assert len(Schema.from_yaml(schema).compositions) == 1_081 > MOST_TRIED
+    told = ["--unit", "home", "--epsilon", "1", "--delta", "1e-9"]
+    assert run(["plan", str(schema), "--groups", "2000", *told]) == 0
+    said = capsys.readouterr().out
+    assert "Compositions  1,081" in said
+    assert "Time          not tried: made-up groups of so many compositions" in said
 
 
 RELATED = """

@@ -294,6 +294,19 @@ def test_what_no_real_record_has_is_named() -> None:
     assert shown.unseen >= named.share == pytest.approx(np.mean(young))
 
 
+def test_the_number_of_members_is_not_named_twice() -> None:
+    tables = homes(600, seed=1)
+    alone = ["rent" if size == 1 else "own" for size in tables["homes"]["size"].to_pylist()]
+    real, made = (
+        {**tables, "homes": tables["homes"].set_column(5, "tenure", pa.array(tenure))}
+        for tenure in (alone, ["own"] * 600)
+    )
+    shown = compare(SCHEMA, real=real, synthetic=made).believable
+    named = {frozenset(one.attributes) for one in shown.patterns}
+    assert {"tenure", "COUNT"} in named
+    assert not any("size" in one for one in named)
+
+
 def test_the_same_tables_are_good() -> None:
     tables = homes()
     same = compare(SCHEMA, real=tables, synthetic=tables)

@@ -34,9 +34,10 @@ if TYPE_CHECKING:
 HELP = """Say what a run would do: how many queries, how much noise, how long, with how much memory.
 
 No data is needed or read, and nothing is spent. The method begins to work on made-up groups of
-the same schema, to see how fast this machine is, which takes up to a minute. With --public, it also
-does the whole run on public tables, for half the epsilon, the epsilon and twice as much, and says
-what errors, sizes and records to expect.
+the same schema, to see how fast this machine is, which takes up to a minute; where roles make more
+than 1,000 compositions, that is left out. With --public, it also does the whole run on public
+tables, for half the epsilon, the epsilon and twice as much, and says what errors, sizes and records
+to expect.
 
 \b
 Example:
@@ -135,6 +136,9 @@ def _show(estimate: RunEstimate, method: str, groups: int, schema: Schema) -> No
         )
         if method == "marginals":
             say("              (longer where there is more to learn, as with a large epsilon)")
+    else:
+        say("Time          not tried: made-up groups of so many compositions take too long. Lower")
+        say("              max_size or the roles' max, or put rare roles together, to know it")
 
 
 def _marginals(family: Family) -> str:

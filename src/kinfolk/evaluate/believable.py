@@ -20,6 +20,7 @@ from kinfolk.evaluate.bonds import Bond, Total
 from kinfolk.evaluate.distributions import OTHERS, Shown, TwoWay
 from kinfolk.evaluate.groups import PairTable, Tie
 from kinfolk.evaluate.verdict import Finding, broken_share
+from kinfolk.schema import Schema
 from kinfolk.schema.names import singular
 
 ANY = "any"
@@ -198,8 +199,11 @@ def unseen_patterns(
     owners = synthetic.owners
     found: list[Pattern] = []
     whole = np.zeros(synthetic.groups, np.bool_)
+    said_twice = _sizes(real.schema, shown)
     for table in two_way:
         one, other = shown[table.rows], shown[table.columns]
+        if said_twice & {one.name, other.name}:
+            continue
         seen, made = (
             np.array(counts).reshape(one.size, other.size)
             for counts in (table.real, table.synthetic)
@@ -232,6 +236,14 @@ def unseen_patterns(
         )
     found.sort(key=lambda pattern: -pattern.groups)
     return tuple(found[:PATTERNS]), float(whole.mean())
+
+
+def _sizes(schema: Schema, shown: Sequence[Shown]) -> set[str]:
+    """Columns that are the number of members, where that is shown by its own name as well."""
+    if all(one.name != schema.count for one in shown):
+        return set()
+    formulas = schema.formulas.items()
+    return {name for name, one in formulas if one.kind == "count" and one.condition is None}
 
 
 def _others(shown: Shown) -> slice:

@@ -156,6 +156,9 @@ SECONDS = 1.0
 """So long are steps timed, ..."""
 STEPS = 3
 """... and at least so many of them."""
+MOST_TRIED = 1_000
+"""Compositions: with more of them, a moment's work takes minutes and gigabytes, and is left out.
+Made-up groups have them all; real ones have few, and a run fits those."""
 USUAL_PASSES = 12
 """So many passes a trial usually finds worth while; at epsilon = 1, nine on Spain's survey."""
 PER_PERSON = 320
@@ -291,7 +294,7 @@ def estimate_run(
         universe=universe,
         explicit=distinct_size(schema) <= LARGEST,
         expected=benchmark_run(schema, method, guarantee, groups=groups, people=assumed)
-        if benchmark
+        if benchmark and len(schema.compositions) <= MOST_TRIED
         else None,
     )
 

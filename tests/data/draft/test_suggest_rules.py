@@ -114,6 +114,18 @@ def test_what_is_never_seen_is_suggested(text: str) -> None:
     assert not any("sex" in rule for rule in found)
 
 
+def test_every_kind_of_household_has_its_sizes() -> None:
+    """A column of types of households, as surveys have it: all that it says of sizes is said."""
+    kinds = np.arange(1_000) % 5
+    sizes = kinds + 1
+    homes = pa.table({"hh_id": range(1_000), "hh_type": kinds})
+    people = {"hh_id": np.repeat(np.arange(1_000), sizes), "sex": np.arange(sizes.sum()) % 2}
+    found = suggested(draft_schema(homes, pa.table(people)).text)
+    for kind in range(5):
+        for sign, possible in (("<", kind > 0), (">", kind < 4)):
+            assert (f"hh_type = {kind} and COUNT {sign} {kind + 1}" in found) == possible
+
+
 def test_taken_as_they_are_they_fit_the_data_and_can_be_broken(text: str) -> None:
     schema = Schema.from_text(confirmed(text))
     assert len(schema.never) == len(suggested(text))

@@ -20,9 +20,9 @@ from kinfolk.errors import Findings
 from kinfolk.schema import Attribute, Categorical, Numeric, Schema, Value
 from kinfolk.schema.rules import check_rules
 
-MOST = 20
+MOST = 26
 """Rules that are suggested, ..."""
-OF_A_KIND = (10, 4, 4, 3, 3)
+OF_A_KIND = (10, 4, 10, 3, 3)
 """... and how many of each kind at most, from the surest to the least sure."""
 ENOUGH = 30
 """What would be expected to occur so often, and does not, is no accident."""
