@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kinfolk.data.encoded import composition_of
 from kinfolk.errors import KinfolkError
 from kinfolk.methods import rake
 from kinfolk.methods.rake import Measures, fit_raking
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
 from kinfolk.models.raking import Features, Raking
-from kinfolk.models.records import Records, broken, composition_of
+from kinfolk.models.records import Records, broken
 from kinfolk.schema import Schema
 from kinfolk.schema.where import Where
 
@@ -170,6 +171,30 @@ def test_zeros_and_what_has_no_total_are_held_more_firmly(measures: Measures) ->
         assert own[:4].all() if amount else not own.any()
         assert not own[4:].any()
     assert len(loose) == len(measures.noise)
+
+
+def test_no_composition_becomes_rarer_for_what_is_said_of_its_roles() -> None:
+    """What all members of a role have in common says nothing of groups of one composition."""
+    text = SCHEMA_TEXT.replace("  other: {", "  spouse: {values: [s], min: 0, max: 1}\n  other: {")
+    schema = Schema.from_text(text)
+    model = HPD.random(Layout.of(schema), components=20, rng=np.random.default_rng(1))
+    features = Features.of(schema)
+    pool = Records(model=model).draw_all(20_000, rng=np.random.default_rng(2))
+    (sex,) = (at for at, one in enumerate(features.marginals) if one.individual == (0, 2))
+    slopes = np.zeros(features.size)
+    # Every man and every woman who is a spouse.
+    slopes[features.starts[sex] : features.starts[sex + 1]].reshape(2, 3)[:, 1] = -60.0
+    compositions = composition_of(pool)
+    columns = np.arange(features.size)
+    raking = rake._raking(features, columns, slopes, features.matrix(pool) @ slopes, compositions)
+    chances = raking.chances(pool)
+    for one in np.unique(compositions):
+        assert chances[compositions == one].mean() == pytest.approx(1 / rake.LARGEST, rel=0.01)
+    records = Records(model=model, raking=raking)
+    drawn = records.draw_all(2_000, rng=np.random.default_rng(3))
+    assert records.acceptance.repeated == 0
+    plain = Records(model=model).draw_all(2_000, rng=np.random.default_rng(3))
+    assert (composition_of(drawn) == composition_of(plain)).all()
 
 
 def test_raking_is_kept_as_one_array_and_checked(measures: Measures) -> None:

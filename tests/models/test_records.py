@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from generators import sample_encoded
 from kinfolk.data.decode import decode
 from kinfolk.data.encode import encode
-from kinfolk.data.encoded import Encoded
+from kinfolk.data.encoded import Encoded, composition_of
 from kinfolk.errors import KinfolkError
 from kinfolk.models import base
 from kinfolk.models.histogram import Histogram
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
-from kinfolk.models.records import Acceptance, Drawing, Records, broken, composition_of
+from kinfolk.models.records import Acceptance, Drawing, Records, broken
 from kinfolk.queries.counting import Counter
 from kinfolk.queries.workload import Workload
 from kinfolk.schema import Categorical, GroupTable, IndividualTable, Numeric, Role, Roles, Schema

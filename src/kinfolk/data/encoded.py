@@ -170,6 +170,19 @@ def code_type(schema: Schema) -> type[np.uint8 | np.uint16]:
     return np.uint8 if max(a.size for a in attributes) <= 256 else np.uint16
 
 
+def composition_of(groups: Encoded) -> Ints:
+    """(groups,) which of the schema's compositions each group has."""
+    schema: Schema = groups.schema
+    if groups.role is None:
+        return groups.sizes - schema.sizes.start
+    base = schema.size_limit + 1
+    powers = np.array([base**role for role in range(len(schema.compositions[0]))])
+    keys = np.bincount(groups.owners, powers[groups.role], minlength=groups.groups).astype(np.int64)
+    known = np.array(schema.compositions) @ powers
+    order = np.argsort(known)
+    return order[np.searchsorted(known[order], keys)]
+
+
 def capped_units(encoded: Encoded, total: GroupTotal) -> Ints:
     """(groups,) a total of each group, from 0 to the cap."""
     return np.clip(total_units(encoded, total), 0, UNITS)

@@ -15,14 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk._typing import Floats, Ints
-from kinfolk.data.encoded import Encoded
+from kinfolk.data.encoded import Encoded, composition_of
 from kinfolk.data.shapes import Shapes
 from kinfolk.methods.calibrate import calibrated
 from kinfolk.methods.mixture_fit import Measured, Table
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
 from kinfolk.models.raking import Features, Raking
-from kinfolk.models.records import Records, composition_of
+from kinfolk.models.records import Records
 from kinfolk.privacy.view import PublicView
 from kinfolk.queries.workload import Marginal, Workload
 from kinfolk.schema import Level, Numeric, Schema
@@ -43,8 +43,10 @@ SHARED = 10**9
 CERTAIN = 100.0
 """How much more precisely than what was bought raked groups are believed to tell numbers."""
 LARGEST = 4.0
-"""How much likelier than the average of its size a group can become: fewer than one in so many of
-those that are drawn are kept."""
+"""How much likelier than the average of its composition a group can become: about one in so many
+of those that are drawn are kept."""
+KEPT = 1e9
+"""The level of compositions that hardly any group has: these groups are all kept."""
 TURNS, TINY = 20, 1e-6
 """Steps of Newton's method at most, and how little one gains that is the last."""
 
@@ -148,7 +150,8 @@ def fit_raking(
     # Stratum by stratum, as their sums are worked out.
     compositions = composition_of(pool)
     order = np.argsort(compositions, kind="stable")
-    pool, strata = pool.take(order), np.unique(compositions[order], return_inverse=True)[1]
+    pool, compositions = pool.take(order), compositions[order]
+    strata = np.unique(compositions, return_inverse=True)[1]
     chosen = features.matrix(pool)
     usual = chosen.mean(axis=0, dtype=np.float64)
     known = np.isfinite(measures.noise)
@@ -161,7 +164,7 @@ def fit_raking(
     columns = np.flatnonzero(chosen.max(axis=0) > chosen.min(axis=0))
     chosen = chosen[:, columns]
     slopes = _tilted(chosen, strata, targets[columns], TRUST * noise[columns] ** 2)
-    raking = _raking(features, columns, slopes, chosen @ slopes, pool.sizes)
+    raking = _raking(features, columns, slopes, chosen @ slopes, compositions)
     # What cannot become as likely as it should be counts as it will be drawn.
     drawn = _as_drawn(raking.chances(pool), strata)
     means = usual.copy()
@@ -214,16 +217,19 @@ def _number(schema: Schema, level: Level, at: int) -> Numeric:
 
 
 def _raking(
-    features: Features, columns: Ints, slopes: Floats, scores: Floats, sizes: Ints
+    features: Features, columns: Ints, slopes: Floats, scores: Floats, compositions: Ints
 ) -> Raking:
-    """From the coefficients of some columns, and what they make of groups of these sizes."""
+    """From the coefficients of some columns, and what they make of groups of these compositions.
+
+    Each composition has a level of its own: features of roles say as much of a composition as of
+    the groups that have it, and it is not to become rarer.
+    """
     every = np.zeros(features.size)
     every[columns] = slopes
-    levels = np.zeros(len(features.schema.sizes))
-    for at, size in enumerate(features.schema.sizes):
-        own = scores[sizes == size]
-        if len(own):
-            levels[at] = -own.max() - np.log(LARGEST * np.exp(own - own.max()).mean())
+    levels = np.full(len(features.schema.compositions), KEPT)
+    for at in np.unique(compositions):
+        own = scores[compositions == at]
+        levels[at] = -own.max() - np.log(LARGEST * np.exp(own - own.max()).mean())
     return Raking(features=features, slopes=every, levels=levels)
 
 

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk._typing import Bools, Floats, Ints
-from kinfolk.data.encoded import Encoded, capped_units, joint_bands
+from kinfolk.data.encoded import Encoded, capped_units, composition_of, joint_bands
 from kinfolk.errors import KinfolkError
 from kinfolk.queries.added_marginals import with_totals
 from kinfolk.queries.workload import Marginal, Workload
@@ -31,7 +31,7 @@ from kinfolk.schema import Level, Schema
 from kinfolk.schema.totals import UNITS, Totals
 
 RAKING = "raking"
-"""Under this name a release keeps what groups are raked with, (features + sizes,)."""
+"""Under this name a release keeps what groups are raked with, (features + compositions,)."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -135,7 +135,7 @@ class Raking:
     slopes: Floats
     """(features,) what a feature adds to the logarithm of the chance that a group is kept."""
     levels: Floats
-    """(sizes,) what the size adds to it."""
+    """(compositions,) what the composition adds to it."""
 
     @classmethod
     def from_arrays(cls, schema: Schema, arrays: Mapping[str, npt.NDArray[Any]]) -> Raking | None:
@@ -146,7 +146,7 @@ class Raking:
     def of(cls, schema: Schema, array: npt.NDArray[Any]) -> Raking:
         """The same of one array."""
         features = Features.of(schema)
-        shape = (features.size + len(schema.sizes),)
+        shape = (features.size + len(schema.compositions),)
         if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
             raise KinfolkError(
                 "what groups are raked with is damaged, or from another version of kinfolk."
@@ -161,7 +161,7 @@ class Raking:
     def chances(self, groups: Encoded) -> Floats:
         """(groups,) how likely each group is kept; their numbers must have been drawn."""
         scores = self.features.scores(groups, self.slopes)
-        scores += self.levels[groups.sizes - self.features.schema.sizes.start]
+        scores += self.levels[composition_of(groups)]
         return np.exp(np.minimum(scores, 0.0))
 
     def kept(self, groups: Encoded, rng: np.random.Generator) -> Bools:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from kinfolk._typing import Bools, Ints
-from kinfolk.data.encoded import Encoded
+from kinfolk.data.encoded import Encoded, composition_of
 from kinfolk.data.numbers import compute_derived, draw_numbers, group_values
 from kinfolk.data.shapes import Shapes
 from kinfolk.errors import KinfolkError
@@ -283,16 +283,3 @@ def broken(groups: Encoded) -> Bools:
     for rule in groups.schema.rules:
         found |= rule.violated(values)
     return found
-
-
-def composition_of(groups: Encoded) -> Ints:
-    """(groups,) which of the schema's compositions each group has."""
-    schema: Schema = groups.schema
-    if groups.role is None:
-        return groups.sizes - schema.sizes.start
-    base = schema.size_limit + 1
-    powers = np.array([base**role for role in range(len(schema.compositions[0]))])
-    keys = np.bincount(groups.owners, powers[groups.role], minlength=groups.groups).astype(np.int64)
-    known = np.array(schema.compositions) @ powers
-    order = np.argsort(known)
-    return order[np.searchsorted(known[order], keys)]
