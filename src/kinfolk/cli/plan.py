@@ -207,9 +207,10 @@ def _say_known(estimate: RunEstimate, schema: Schema) -> None:
         who = schema.table_names[0 if one.level == "group" else -1]
         related = f" and their relatives ({one.relation})" if one.relation else ""
         first, *rest = one.errors
+        points = _points(one.errors[first])
         known = [
             f"by {_NUMBERS[first]} attribute{'s' if first > 1 else ''} is known to about "
-            f"{_points(one.errors[first])} points",
+            f"{points} point{'' if points == '1' else 's'}",
             *(f"by {_NUMBERS[ways]} to {_points(one.errors[ways])}" for ways in rest),
         ]
         say(f"  A share of {who}{related} {listed(known)}.")
