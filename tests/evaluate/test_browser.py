@@ -138,14 +138,20 @@ def test_tabs_follow_the_keyboard(tab: Tab, families_report: Path) -> None:
 
 def test_values_are_shown_under_the_pointer(tab: Tab, families_report: Path) -> None:
     tab.open(families_report)
-    place = tab.run(
-        "(() => { const it = document.querySelector('[data-chart=sizes] rect[data-tip]'); "
-        "it.scrollIntoView({ marginal: 'center' }); const at = it.getBoundingClientRect(); "
-        "return [at.x + at.width / 2, at.y + at.height / 2]; })()"
-    )
-    tab.run("new Promise((done) => setTimeout(done, 50))")
-    tab.call("Input.dispatchMouseEvent", type="mouseMoved", x=place[0], y=place[1])
-    assert tab.run("document.querySelector('.tip').hidden") is False
+    bar = "document.querySelector('[data-chart=sizes] rect[data-tip]')"
+    tab.run(f"{bar}.scrollIntoView({{ block: 'center' }})")
+    # A busy browser may take a while until it has scrolled and drawn.
+    for turn in range(100):
+        place = tab.run(
+            f"(() => {{ const at = {bar}.getBoundingClientRect(); "
+            "return [at.x + at.width / 2, at.y + at.height / 2]; })()"
+        )
+        tab.call("Input.dispatchMouseEvent", type="mouseMoved", x=place[0], y=place[1] + turn % 2)
+        if not tab.run("document.querySelector('.tip').hidden"):
+            break
+        tab.run("new Promise((done) => setTimeout(done, 50))")
+    else:
+        pytest.fail("nothing is shown under the pointer")
     assert "difference" in tab.run("document.querySelector('.tip').textContent")
 
 
