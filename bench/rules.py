@@ -23,6 +23,7 @@ from statistics import mean
 
 import numpy as np
 import pandas as pd
+from bench.prior import KEY, SCHEMAS, Tables, part, read
 
 from kinfolk import Schema, Synthesizer, Workload, load_detroit
 from kinfolk.data.encode import encode
@@ -30,9 +31,6 @@ from kinfolk.experiments.grid import LABEL, append_row, read_rows
 from kinfolk.experiments.results import markdown_table
 from kinfolk.queries.counting import Counter
 
-SCHEMAS = Path(__file__).parent / "schemas"
-KEY = "household_id"
-Tables = dict[str, pd.DataFrame]
 FIELDS = ("data", "rules", "epsilon", "seed", "max", "mean", "seconds", "label")
 ATLANTA_RULES = (
     # Work is asked about from 16 on, service from 17, school and education from 3.
@@ -63,10 +61,6 @@ class Survey:
     where: str
     broken: Callable[[Tables], pd.Series]
     """(households,) which of them break a rule."""
-
-
-def read(folder: Path) -> Tables:
-    return {name: pd.read_csv(folder / f"{name}.csv") for name in ("households", "persons")}
 
 
 def spain(data: Path) -> tuple[Schema, Tables]:
@@ -243,8 +237,7 @@ def _measure(data: Path, output: Path, run: tuple[str, ...]) -> None:
 def _kept(survey: Survey, tables: Tables) -> Tables:
     """Only households that break no rule, so that both runs learn from the same."""
     wrong = survey.broken(tables)
-    good = set(wrong.index[~wrong])
-    return {name: table[table[KEY].isin(good)] for name, table in tables.items()}
+    return part(tables, tables["households"][KEY].isin(wrong.index[~wrong]))
 
 
 def _key(row: Mapping[str, str]) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from kinfolk.models.raking import Features, Raking
 from kinfolk.models.records import Records
 from kinfolk.privacy.view import PublicView
 from kinfolk.queries.workload import Marginal, Workload
-from kinfolk.schema import Level, Numeric, Schema
+from kinfolk.schema import Level, Schema
 from kinfolk.schema.totals import Totals
 
 POOL = 30_000
@@ -204,16 +204,9 @@ def _of_totals(features: Features) -> npt.NDArray[np.bool_]:
         loose = np.zeros(marginal.shape, bool)
         own = _attribute_of(marginal)
         if own in totals:
-            loose[: len(_number(features.schema, *own).bins) - 1] = True
+            loose[: len(Totals(schema=features.schema).numeric(*own).bins) - 1] = True
         found.append(loose.ravel())
     return np.concatenate(found)
-
-
-def _number(schema: Schema, level: Level, at: int) -> Numeric:
-    own = schema.group_attributes if level is Level.GROUP else schema.individual_attributes
-    found = list(own.values())[at]
-    assert isinstance(found, Numeric)  # noqa: S101  (nothing else has a total)
-    return found
 
 
 def _raking(

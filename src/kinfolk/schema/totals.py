@@ -90,14 +90,14 @@ class Totals:
         """
         if self.joint is None:
             raise ValueError("the schema has no amounts of group and members of one kind")
-        attribute = self._numeric(Level.GROUP, self.joint[0])
+        attribute = self.numeric(Level.GROUP, self.joint[0])
         return max(in_bands(attribute, BANDS)) + 1, len(self.edges()) + 1
 
     def edges(self) -> list[int]:
         """Where the bands of what members have together begin, in units; before: nothing."""
         assert self.joint is not None  # noqa: S101  (the caller has seen to it)
         at, total = self.joint
-        attribute = self._numeric(Level.GROUP, at)
+        attribute = self.numeric(Level.GROUP, at)
         codes = in_bands(attribute, BANDS)
         lows = zip(attribute.bins[:-1], codes, [-1, *codes], strict=False)
         starts = [low for low, code, before in lows if code != before]
@@ -108,7 +108,8 @@ class Totals:
         schema = self.schema
         return schema.group_attributes if level is Level.GROUP else schema.individual_attributes
 
-    def _numeric(self, level: Level, at: int) -> Numeric:
+    def numeric(self, level: Level, at: int) -> Numeric:
+        """The number at a position, of those that have a total."""
         found = list(self._attributes(level).values())[at]
         assert isinstance(found, Numeric)  # noqa: S101  (only these are amounts)
         return found
