@@ -216,6 +216,25 @@ def test_a_group_that_cannot_be_is_replaced_by_another() -> None:
     assert records.acceptance.repeated > 0
 
 
+def test_what_the_model_has_made_rare_is_found_where_a_rule_leaves_nothing_else() -> None:
+    """Noise can take all chance from what groups of one size must be like; they stay all the same.
+
+    Drawn again and again until they keep the rule, they would not be found in a million tries.
+    """
+    schema = replace(FAMILY, never=["COUNT = 1 and rooms in (1, 2)"])
+    layout = Layout.of(schema)
+    logits = np.random.default_rng(1).standard_normal((layout.rows, 6))
+    rooms = layout.group_start + layout.group_offsets[0]
+    logits[rooms + 2] = -25.0
+    records = Records(model=HPD.from_logits(layout, logits))
+    drawn = records.draw_all(2000, rng=np.random.default_rng(2))
+    alone = drawn.sizes == 1
+    expected = 2000 * HPD.from_logits(layout, logits).composition_chances()[layout.sizes == 1].sum()
+    assert alone.sum() == pytest.approx(expected, abs=6 * np.sqrt(expected))
+    assert set(drawn.group[alone, 0].tolist()) == {2}
+    assert records.acceptance.repeated == 0
+
+
 def test_a_model_without_a_group_that_keeps_the_rules_is_refused() -> None:
     schema = replace(small(), never=["COUNT = 3", "COUNT = 2 and a < 2", "COUNT < 3 and b = 0"])
     model = Histogram.uniform(schema)

@@ -94,6 +94,9 @@ class GroupSource(Protocol):
     def schema(self) -> Schema:
         """The schema whose groups these are."""
 
+    def composition_chances(self) -> Floats:
+        """(compositions,) how likely a group is to have each."""
+
     def batch(self, batches: Batches, at: int) -> Encoded:
         """Draw one of the batches of a sample, its groups in random order; see `sample`."""
 
@@ -198,9 +201,13 @@ def rechunked(batches: Iterable[Encoded], chunk: int) -> Iterator[Encoded]:
         yield Encoded.joined(waiting)
 
 
-def no_such_group() -> KinfolkError:
+class NoSuchGroupError(KinfolkError):
+    """A model gives no chance to what is wanted."""
+
+
+def no_such_group() -> NoSuchGroupError:
     """The error where a model gives no chance to what is wanted."""
-    return KinfolkError(
+    return NoSuchGroupError(
         "where: the model makes no such group. Choose a condition that some groups of it meet."
     )
 

@@ -245,6 +245,11 @@ class Histogram:
 
         return shares
 
+    def composition_chances(self) -> Floats:
+        """(compositions,) how likely a group is to have each."""
+        own, number = self.universe.composition, len(self.schema.compositions)
+        return np.bincount(own, self.probabilities.sum(axis=1), number).astype(np.float64)
+
     def batch(self, batches: Batches, at: int) -> Encoded:
         """Draw one of the batches of a sample, its groups in random order."""
         return listed_batch(self.universe, self.probabilities, batches, at)

@@ -174,6 +174,10 @@ class HPD:
 
         return shares
 
+    def composition_chances(self) -> npt.NDArray[np.float64]:
+        """(compositions,) how likely a group is to have each."""
+        return np.asarray(self.composition.mean(axis=1, dtype=np.float64))
+
     def batch(self, batches: Batches, at: int) -> Encoded:
         """Draw one of the batches of a sample, its groups in random order."""
         return mixture_batch(self.layout, self.probabilities, batches, at)

@@ -26,6 +26,7 @@ from kinfolk.models.base import (
     Batches,
     GroupSource,
     Model,
+    NoSuchGroupError,
     Seeds,
     batch_rng,
     check_groups,
@@ -36,7 +37,7 @@ from kinfolk.models.base import (
 from kinfolk.models.raking import Raking
 from kinfolk.schema import Schema
 from kinfolk.schema.attributes import shown
-from kinfolk.schema.where import Where
+from kinfolk.schema.where import Where, possible_factors
 
 TURNS = 40
 """How often groups that break a rule are drawn again, each turn with more tries for each of them.
@@ -181,6 +182,26 @@ class Records:
             return self.model
         return self.model.restricted(self.where.factors)
 
+    @cached_property
+    def _again(self) -> GroupSource | None:
+        """What groups are drawn from again: given also what rules say of the group itself.
+
+        However rare the model has made what they leave, it need not be waited for. None where it
+        has left nothing.
+        """
+        factors = possible_factors(self.model.schema, self.where)
+        try:
+            return self.model.restricted(factors) if factors else self.model
+        except NoSuchGroupError:
+            return None
+
+    @cached_property
+    def _makeable(self) -> Bools:
+        """(compositions,) which of them groups that are drawn again can have."""
+        if self._again is None:
+            return np.zeros(len(self.model.schema.compositions), np.bool_)
+        return np.asarray(self._again.composition_chances() > 0)
+
     def _searched(self, batches: Batches, at: int, where: Where) -> Iterator[Encoded]:
         """The groups of a batch, which meet a condition; the others are drawn and left out."""
         groups, rng = batches.number(at), batches.rng(at)
@@ -229,20 +250,23 @@ class Records:
         found: list[Encoded] = [batch]
         source = np.arange(batch.groups)
         compositions = composition_of(batch)
+        hopeless = waiting[~self._makeable[compositions[waiting]]]
+        waiting = np.setdiff1d(waiting, hopeless, assume_unique=True)
         for _ in range(TURNS):
+            if self._again is None or not len(waiting):
+                break
             tries = int(np.clip(TRIES // len(waiting), 1, MOST_TRIES))
             wanted = np.repeat(waiting, tries)
-            fresh = self._completed(self._source.like(compositions[wanted], rng=rng), rng)
+            fresh = self._completed(self._again.like(compositions[wanted], rng=rng), rng)
             good = np.flatnonzero(~(broken(fresh) | self._left(fresh, rng)))
             # The first try that keeps the rules, for every group that has one.
             filled, first = np.unique(wanted[good], return_index=True)
             source[filled] = sum(part.groups for part in found) + np.arange(len(filled))
             found.append(fresh.take(good[first]))
             waiting = np.setdiff1d(waiting, filled, assume_unique=True)
-            if not len(waiting):
-                break
-        else:
-            source[waiting] = self._stand_ins(batch, source, waiting, rng)
+        hopeless = np.concatenate([hopeless, waiting])
+        if len(hopeless):
+            source[hopeless] = self._stand_ins(batch, source, hopeless, rng)
         return Encoded.joined(found).take(source)
 
     def _left(self, groups: Encoded, rng: np.random.Generator) -> Bools:

@@ -26,7 +26,7 @@ from kinfolk.schema.rules import Rule, scope_of
 if TYPE_CHECKING:
     from kinfolk.schema.schema import Schema
 
-MOST_CELLS = 4096
+MOST_CELLS = 8192
 """Of one factor; what is said about more is looked at when groups are complete."""
 
 
@@ -110,36 +110,63 @@ class Where:
 
     @cached_property
     def _known(self) -> tuple[tuple[Factor, ...], bool]:
-        whole = self.condition
-        parts = whole.parts if isinstance(whole, Both) and not whole.any else (whole,)
-        exact = True
-        kept: list[tuple[set[Ref], list[Condition]]] = []
-        for part in parts:
-            relaxed = _relaxed(part, self.schema, wanted=True)
-            exact = exact and relaxed is part
-            if isinstance(relaxed, bool):
-                # What cannot be known restricts nothing.
-                continue
-            own, together = set(refs(relaxed)), [relaxed]
-            for other in [other for other in kept if _overlap(self.schema, other[0], own)]:
-                kept.remove(other)
-                own, together = own | other[0], other[1] + together
-            kept.append((own, together))
-        factors: list[Factor] = []
-        for own, together in kept:
-            if _cells(self.schema, own) > MOST_CELLS:
-                exact = False
-                continue
-            both = together[0] if len(together) == 1 else Both(parts=tuple(together), any=False)
-            cells = cells_of(both, self.schema)
-            exact = exact and bool((cells.every == cells.some).all())
-            factors.append(_factor(self.schema, cells))
+        factors, exact = _factors(self.schema, self._parts)
         return _with_roles(self.schema, factors, self._roles), exact
+
+    @property
+    def _parts(self) -> tuple[Condition, ...]:
+        """Conditions that have to hold together."""
+        whole = self.condition
+        return whole.parts if isinstance(whole, Both) and not whole.any else (whole,)
 
     @property
     def _roles(self) -> tuple[str, ...]:
         """Roles that a chosen group must have a member of."""
         return self.alternatives[0].roles if len(self.alternatives) == 1 else ()
+
+
+def possible_factors(schema: Schema, where: Where | None = None) -> tuple[Factor, ...]:
+    """What a group must be like for rules about the household to leave it possible.
+
+    And for a condition, if there is one.
+
+    >>> from kinfolk.datasets import load_schema
+    >>> schema = load_schema("detroit")
+    >>> [list(schema.group_attributes)[at] for at in possible_factors(schema)[0].attributes]
+    ['hht']
+    """
+    rules = (Not(part=rule.condition) for rule in schema.rules if rule.scope == "household")
+    if where is None:
+        return tuple(_factors(schema, tuple(rules))[0])
+    factors, _ = _factors(schema, (*where._parts, *rules))
+    return _with_roles(schema, factors, where._roles)
+
+
+def _factors(schema: Schema, parts: Sequence[Condition]) -> tuple[list[Factor], bool]:
+    """What groups must be like for all of some conditions, and whether they then meet them."""
+    exact = True
+    kept: list[tuple[set[Ref], list[Condition]]] = []
+    for part in parts:
+        relaxed = _relaxed(part, schema, wanted=True)
+        exact = exact and relaxed is part
+        if isinstance(relaxed, bool):
+            # What cannot be known restricts nothing.
+            continue
+        own, together = set(refs(relaxed)), [relaxed]
+        for other in [other for other in kept if _overlap(schema, other[0], own)]:
+            kept.remove(other)
+            own, together = own | other[0], other[1] + together
+        kept.append((own, together))
+    factors: list[Factor] = []
+    for own, together in kept:
+        if _cells(schema, own) > MOST_CELLS:
+            exact = False
+            continue
+        both = together[0] if len(together) == 1 else Both(parts=tuple(together), any=False)
+        cells = cells_of(both, schema)
+        exact = exact and bool((cells.every == cells.some).all())
+        factors.append(_factor(schema, cells))
+    return factors, exact
 
 
 def _overlap(schema: Schema, one: set[Ref], other: set[Ref]) -> bool:

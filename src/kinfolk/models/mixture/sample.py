@@ -185,6 +185,11 @@ class RestrictedMixture:
             found = found * table.sum(axis=1)
         return found
 
+    def composition_chances(self) -> Floats:
+        """(compositions,) how likely a group is to have each."""
+        found = self._beside @ self._first.sum(axis=2)
+        return np.asarray(found / found.sum())
+
     def batch(self, batches: Batches, at: int) -> Encoded:
         """Draw one of the batches of a sample, its groups in random order."""
         rng, number, stratified = batches.rng(at), batches.number(at), batches.stratified
@@ -201,13 +206,10 @@ class RestrictedMixture:
         """One group for each of these compositions, by position, in that order."""
         chosen = np.empty(len(compositions), np.int64)
         cells = np.empty(len(compositions), np.int64)
-        whole = self._first.sum(axis=(1, 2))
-        # How likely all else is that the factors say; a component without any such group is out.
-        beside = np.divide(self.likely, whole, out=np.zeros_like(whole), where=whole > 0)
         for composition in np.unique(compositions).tolist():
             groups = np.flatnonzero(compositions == composition)
             table = self._first[:, composition]
-            below = np.cumsum(beside * table.sum(axis=1))
+            below = np.cumsum(self._beside * table.sum(axis=1))
             if not below[-1] > 0:
                 raise no_such_group()
             chosen[groups] = _found(below, rng.random(len(groups)))
@@ -263,6 +265,14 @@ class RestrictedMixture:
         factor = self._ordered[0]
         table = self._table(factor)[:, None] * factor.allowed.reshape(len(factor.allowed), -1)
         return np.asarray(table * self._columns[:, : self.layout.group_start, None])
+
+    @cached_property
+    def _beside(self) -> Floats:
+        """(K,) how likely a component is, and makes all else that the factors say."""
+        whole = self._first.sum(axis=(1, 2))
+        # A component without any such group is out.
+        found: Floats = np.divide(self.likely, whole, out=np.zeros_like(whole), where=whole > 0)
+        return found
 
     @cached_property
     def _others(self) -> list[Floats]:
