@@ -307,9 +307,8 @@ the intervals of `kinfolk query` hold, tried with the first seed at most.
 The household as the unit is tried with both kinds of neighbours. `replace` is what the paper is
 compared with; `add-remove`, the default of the commands, is a weaker promise at the same epsilon,
 with less noise (Atlanta, epsilon 0.125 and 1, three seeds: max and mean error 1.2 times smaller).
-Where cleaning can drop households, as on Detroit, their number is bought under `replace` too, for a
-hundredth of the budget; the runs on Detroit are from before that, when it was published, and so
-have half a per cent less noise than today's.
+Where cleaning can drop households, as on Detroit, their number is bought under `replace` too, for
+one to five hundredths of the budget.
 
 "Atlanta derived" declares the number of workers as computed from the members. With the person as
 the unit it is then protected as the whole household is; with the household nothing changes.

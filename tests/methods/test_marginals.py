@@ -14,16 +14,23 @@ from generators import random_dataset
 from kinfolk.datasets import load_schema
 from kinfolk.errors import KinfolkError
 from kinfolk.methods.allocate import (
+    LEAST_SHARE,
     MOST_SHARE,
     NOISIEST,
     ROLES,
     SIZES,
+    TINY_SHARE,
     MeasurementGroup,
     allocate_budget,
     planned_purchases,
 )
 from kinfolk.methods.marginals import Marginals
-from kinfolk.methods.method import NothingLearntError
+from kinfolk.methods.method import (
+    LEAST_GROUPS_SHARE,
+    MOST_GROUPS_SHARE,
+    NothingLearntError,
+    first_steps,
+)
 from kinfolk.methods.mixture_fit import Measured, MixtureFit, choose_passes, joined
 from kinfolk.methods.priority import comes_ahead, priority
 from kinfolk.methods.refits import deal_batches
@@ -47,7 +54,7 @@ from kinfolk.queries.naming import describe_marginal
 from kinfolk.queries.workload import Marginal, Workload, order_of
 from kinfolk.schema import Schema
 from kinfolk.schema.bins import is_everybodys
-from promises import IN_PLACE, REPLACE, certified, promise
+from promises import ADD_REMOVE, IN_PLACE, REPLACE, certified, promise
 
 SCHEMA = Schema.from_text("""
 group:
@@ -514,6 +521,23 @@ def test_small_budgets_set_sizes_right_by_groups_alone() -> None:
     batches = deal_batches(layout, offer, found, np.random.default_rng(1))
     own = [one for batch in batches for one in batch.own if one.group == size]
     assert [one.level for one in own] == ["group"]
+
+
+def test_the_smaller_the_budget_the_more_of_it_tells_how_many_groups_there_are() -> None:
+    """In all, and of each size: all else is divided by the one, and little else is learnt."""
+    workload = SMALL.asks(Workload.of(load_schema("acs-rel"), k=2))
+    shares = []
+    for epsilon in (10.0, 1.0, 0.03):
+        guarantee = promise(ADD_REMOVE, epsilon, delta=1e-9, accounting=Accounting.GAUSSIAN)
+        offer = PublicView.of(workload, guarantee, size_weighted=True)
+        (first,) = first_steps(offer)
+        planned = planned_purchases(offer.knowing(groups=10_000))
+        shares.append((first.rho / offer.rho, planned[SIZES].rho / offer.rho))
+    (plenty, some), (_, usual), (scarce, most) = shares
+    assert plenty == LEAST_GROUPS_SHARE
+    assert scarce == MOST_GROUPS_SHARE
+    assert some == LEAST_SHARE
+    assert LEAST_SHARE < usual <= MOST_SHARE[SIZES] < most <= TINY_SHARE
 
 
 def test_with_public_tables_more_noise_is_borne() -> None:

@@ -32,6 +32,9 @@ LEAST_SHARE = Fraction(1, 100)
 """... for so much of the budget at least ..."""
 MOST_SHARE = {SIZES: Fraction(25, 100), ROLES: Fraction(3, 100)}
 """... and at most; ..."""
+TINY_SIZE_NOISE, TINY_SHARE = 0.015, Fraction(50, 100)
+"""... but for sizes up to this share where their noise would be larger than that: with a budget so
+tiny, little else can be learnt; ..."""
 MOST_INFORMED = Fraction(5, 100)
 """... where public tables tell of them, no more than this."""
 BY_BINS, FINELY = "numbers 1 of 2", "numbers 2 of 2"
@@ -143,12 +146,20 @@ def _sizes(view: PublicView) -> dict[str, MeasurementGroup]:
     found = {}
     for key in sorted(places, reverse=True):
         at = places[key]
-        aim = SIZE_NOISE * (view.groups or 1) * int(view.weights[at].max())
-        share = Fraction(_squares(view, [at])) / Fraction(2 * aim**2) / view.rho
-        most = min(MOST_SHARE[key], MOST_INFORMED) if view.informed else MOST_SHARE[key]
-        share = min(max(share, LEAST_SHARE), most).limit_denominator(10**6)
-        found[key] = MeasurementGroup(marginals=(at,), rho=view.rho * share)
+        share = min(max(_needed_share(view, at, SIZE_NOISE), LEAST_SHARE), MOST_SHARE[key])
+        if key == SIZES:
+            share = max(share, min(_needed_share(view, at, TINY_SIZE_NOISE), TINY_SHARE))
+        if view.informed:
+            share = min(share, MOST_INFORMED)
+        rho = view.rho * share.limit_denominator(10**6)
+        found[key] = MeasurementGroup(marginals=(at,), rho=rho)
     return found
+
+
+def _needed_share(view: PublicView, marginal: int, noise: float) -> Fraction:
+    """Of the budget, for a noise on a marginal's cells of this share of all groups."""
+    aim = noise * (view.groups or 1) * int(view.weights[marginal].max())
+    return Fraction(_squares(view, [marginal])) / Fraction(2 * aim**2) / view.rho
 
 
 def too_noisy(view: PublicView) -> tuple[str, ...]:

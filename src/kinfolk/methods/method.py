@@ -22,9 +22,11 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 """Told what is being done, how many steps of it are done, and of how many; released values only."""
 
 
-GROUPS_SHARE = Fraction(1, 100)
-"""Of the budget, for the number of groups, where that is not public."""
-
+GROUPS_NOISE = 100
+"""The noise on the number of groups that is aimed at, where that is not public: all that is learnt
+is divided by it, ..."""
+LEAST_GROUPS_SHARE, MOST_GROUPS_SHARE = Fraction(1, 100), Fraction(5, 100)
+"""... for so much of the budget at least, and at most."""
 
 LEAST = Fraction(1, 1000)
 """Of the budget: what is left below this is left alone."""
@@ -48,13 +50,23 @@ def first_steps(view: PublicView) -> list[Step]:
     """How many groups there are is bought before anything else, where it is not public."""
     if not view.sells_groups:
         return []
-    rho = view.rho * GROUPS_SHARE
+    rho = groups_rho(view.rho)
     return [Step(key=GROUPS, rho=rho, purchase=view.measure_groups(rho=rho))]
 
 
 def buy_groups(curator: Curator) -> int:
     """The number of groups: public, or bought as `first_steps` says."""
-    return curator.measure_groups(rho=curator.guarantee.rho * GROUPS_SHARE)
+    return curator.measure_groups(rho=groups_rho(curator.guarantee.rho))
+
+
+def groups_rho(rho: Fraction) -> Fraction:
+    """What the number of groups may cost, of a budget.
+
+    >>> groups_rho(Fraction(1)), groups_rho(Fraction(1, 500)), groups_rho(Fraction(1, 10_000))
+    (Fraction(1, 100), Fraction(1, 20000), Fraction(1, 200000))
+    """
+    aim = Fraction(1, 2 * GROUPS_NOISE**2)
+    return min(max(aim, rho * LEAST_GROUPS_SHARE), rho * MOST_GROUPS_SHARE)
 
 
 def affordable(curator: Curator, steps: Mapping[str, Fraction]) -> dict[str, Fraction]:
