@@ -21,6 +21,7 @@ from kinfolk._typing import Floats, Ints
 from kinfolk.methods.mixture_fit import Measured, Table
 from kinfolk.methods.smooth import falling
 from kinfolk.models.layout import Layout
+from kinfolk.models.mixture.derived import DerivedColumns
 from kinfolk.queries.added_marginals import is_sizes
 from kinfolk.queries.workload import Marginal
 from kinfolk.schema import Level, Numeric
@@ -102,7 +103,7 @@ def _tilted(layout: Layout, measured: Measured, probabilities: Table) -> Table:
         for one, rate, known in zip(own, rates, precision, strict=True)
     ]
     tilts = [np.zeros(0 if one.moves is None else one.moves.shape[1]) for one in own]
-    found = probabilities
+    found, derived = probabilities, DerivedColumns.of(layout)
     for _ in range(TURNS):
         answers = np.split(measured.prepared.answers(found), places)
         factors = np.ones(len(found))
@@ -118,6 +119,7 @@ def _tilted(layout: Layout, measured: Measured, probabilities: Table) -> Table:
                 logs = one.moves @ move
             factors[one.rows] = np.exp(logs)[one.categories]
         found = _normal(found * factors[:, None].astype(found.dtype), layout.segments)
+        derived.fill(found)
     return found
 
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from kinfolk.methods.adam import Adam
 from kinfolk.methods.smooth import NumberTable, smooth
 from kinfolk.models.layout import Layout
+from kinfolk.models.mixture.derived import DerivedColumns
 from kinfolk.models.mixture.prepared import softmax, softmax_vjp
 from kinfolk.queries.workload import Marginal
 
@@ -160,7 +161,8 @@ class MixtureFit:
         self._segments = layout.segments
         self._batches = FitBatches(every=batches)
         self._logits = layout.masked(logits)
-        self.probabilities = softmax(logits, self._segments)
+        self._derived = DerivedColumns.of(layout)
+        self.probabilities = self._normal()
         """(rows, K) the mixture so far."""
         self._adam = Adam(learning_rate=RATE, decay=FORGETTING[0], square_decay=FORGETTING[1])
 
@@ -206,9 +208,15 @@ class MixtureFit:
 
     def _step(self, turn: Turn, *, rate: float) -> None:
         gradient = self._batches.gradient(turn, self.probabilities)
+        self._derived.vjp(self.probabilities, gradient)
         by_logits = softmax_vjp(self.probabilities, gradient, self._segments)
         self._adam.step(self._logits, by_logits, scale=rate)
-        self.probabilities = softmax(self._logits, self._segments)
+        self.probabilities = self._normal()
+
+    def _normal(self) -> Table:
+        found = softmax(self._logits, self._segments)
+        self._derived.fill(found)
+        return found
 
 
 def cooling(passes: int) -> Floats:

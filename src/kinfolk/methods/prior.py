@@ -28,6 +28,7 @@ from kinfolk.methods.mixture_fit import (
     cooling,
 )
 from kinfolk.models.layout import Layout
+from kinfolk.models.mixture.derived import DerivedColumns
 from kinfolk.models.mixture.prepared import softmax, softmax_vjp
 
 PRIOR_COMPONENTS = 250
@@ -120,6 +121,7 @@ class Tilt:
 
     def __init__(self, layout: Layout, batches: Sequence[Measured], prior: Table) -> None:
         self._segments, self._compositions = layout.segments, layout.group_start
+        self._derived = DerivedColumns.of(layout)
         self._batches = FitBatches(every=batches)
         self._logits = layout.masked(prior.copy())
         self._shift = np.zeros((len(prior), 1), prior.dtype)
@@ -165,6 +167,7 @@ class Tilt:
             by_logs = self._weights * (by_weights - self._weights @ by_weights)
             self._adams["weights"].step(self._log_weights, by_logs, scale=rate)
         gradient[:end] *= components * self._weights
+        self._derived.vjp(own, gradient)
         by_logits = softmax_vjp(own, gradient, self._segments)
         if free:
             self._adams["logits"].step(self._logits, by_logits, scale=rate)
@@ -178,6 +181,7 @@ class Tilt:
 
     def _refresh(self) -> None:
         self._probabilities = softmax(self._logits + self._shift, self._segments)
+        self._derived.fill(self._probabilities)
         self._weighted = self._probabilities.copy()
         self._weighted[: self._compositions] *= self._weights * len(self._weights)
 
