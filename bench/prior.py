@@ -1,12 +1,14 @@
 """What public tables bring, and what misleading ones cost. NOT PRIVATE: compares with the truth.
 
     python -m bench.prior DATA [--only WORD] [--seeds 5] [-o docs/accuracy/prior.csv]
+    python -m bench.prior DATA --intervals [...] [-o docs/accuracy/prior-intervals.csv]
 
 DATA has the folders atlanta, detroit, spain2005 and spain2011 with households.csv and persons.csv.
 The household is the unit, `replace`, delta = 1/people^2; settings are the default ones, without
 replicates. Errors are of the answers of the model, and of tables drawn from it with as many groups
 as the data. Runs that are in the output are not repeated; all of it is shown in the end. With
---show, that is all.
+--show, that is all. With --intervals, there are replicates, and it is counted how many true
+answers the intervals of 90% hold.
 """
 
 from __future__ import annotations
@@ -21,12 +23,14 @@ from statistics import mean
 
 import numpy as np
 import pandas as pd
+from bench.accuracy_runs import levels
 
 from kinfolk import Schema, Synthesizer, Workload
 from kinfolk.data.encode import encode
 from kinfolk.experiments.grid import LABEL, append_row, read_rows
 from kinfolk.experiments.results import markdown_table
 from kinfolk.queries.counting import Counter
+from kinfolk.release.answers import answer
 
 SCHEMAS = Path(__file__).parent / "schemas"
 KEY = "household_id"
@@ -34,6 +38,7 @@ Tables = dict[str, pd.DataFrame]
 PLAIN = ("group", "individual")
 RELATED = (*PLAIN, "relation")
 NONE = "none"
+REPLICATES = 8
 FIELDS = ("pair", "prior", "epsilon", "seed", "use", "gain", "model_max", "model_mean")
 FIELDS = (*FIELDS, "sampled_max", "sampled_mean", "seconds", "label")
 
@@ -148,14 +153,29 @@ def main() -> None:
     parser.add_argument("--epsilons", type=float, nargs="+")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--show", action="store_true")
-    parser.add_argument("-o", "--output", type=Path, default=Path("docs/accuracy/prior.csv"))
+    parser.add_argument("--intervals", action="store_true")
+    parser.add_argument("-o", "--output", type=Path)
     told = parser.parse_args()
+    name = "prior-intervals" if told.intervals else "prior"
+    output = told.output or Path(f"docs/accuracy/{name}.csv")
     if not told.show:
-        run_all(told.data, told.output, told.only, told.epsilons, told.seeds)
-    show(told.output)
+        measure = _measure_intervals if told.intervals else _measure
+        run_all(measure, told.data, output, told.only, told.epsilons, told.seeds)
+    (show_intervals if told.intervals else show)(output)
 
 
-def run_all(data: Path, output: Path, only: str, epsilons: list[float] | None, seeds: int) -> None:
+Measure = Callable[[Path, Path, tuple[str, ...], Pair], None]
+"""Makes a run, and a row for it."""
+
+
+def run_all(
+    measure: Measure,
+    data: Path,
+    output: Path,
+    only: str,
+    epsilons: list[float] | None,
+    seeds: int,
+) -> None:
     done = {_key(row) for row in read_rows(output)} if output.exists() else set()
     for seed in range(1, seeds + 1):
         for name, pair in PAIRS.items():
@@ -163,13 +183,14 @@ def run_all(data: Path, output: Path, only: str, epsilons: list[float] | None, s
                 for epsilon in epsilons or pair.epsilons:
                     run = name, prior, str(epsilon), str(seed)
                     if run not in done and only in " ".join(run):
-                        _measure(data, output, run, pair)
+                        measure(data, output, run, pair)
 
 
-def _measure(data: Path, output: Path, run: tuple[str, ...], pair: Pair) -> None:
-    """One run, and a row for it."""
+def _fitted(
+    data: Path, run: tuple[str, ...], pair: Pair, replicates: int
+) -> tuple[Synthesizer, Counter]:
+    """A fit, and the truth."""
     _, prior, epsilon, seed = run
-    start = time.process_time()
     schema, tables = pair.schema(), pair.private(data)
     public = None if prior == NONE else pair.priors[prior](data)
     maker = Synthesizer(
@@ -179,10 +200,31 @@ def _measure(data: Path, output: Path, run: tuple[str, ...], pair: Pair) -> None
         epsilon=float(epsilon),
         delta=1 / len(tables["persons"]) ** 2,
         seed=int(seed),
-        replicates=0,
+        replicates=replicates,
     ).fit(tables, public=public)
+    return maker, Counter.of(encode(schema, tables), Workload.of(schema))
+
+
+def _measure_intervals(data: Path, output: Path, run: tuple[str, ...], pair: Pair) -> None:
+    """How many true answers the intervals hold: of all, and of each level."""
+    maker, exact = _fitted(data, run, pair, REPLICATES)
+    low, high = answer(maker.release, exact.workload).interval(0.9)
+    inside = (low <= exact.shares) & (exact.shares <= high)
+    used = maker.certificate["release"].get("prior", {"use": NONE})
+    own = levels(exact.workload).items()
+    held = " ".join(f"{name}={inside[those].mean():.4g}" for name, those in own)
+    if not output.exists():
+        append_row(output, (*FIELDS[:5], "held", "label"))
+    append_row(output, [*run, used["use"], held, LABEL])
+    print(*run, used["use"], held, flush=True)
+
+
+def _measure(data: Path, output: Path, run: tuple[str, ...], pair: Pair) -> None:
+    """Errors of the model and of a sample."""
+    start = time.process_time()
+    maker, exact = _fitted(data, run, pair, 0)
     seconds = time.process_time() - start
-    exact = Counter.of(encode(schema, tables), Workload.of(schema))
+    schema = exact.workload.schema
     drawn = maker.sample(exact.groups, frames="pyarrow")
     sampled = Counter.of(encode(schema, drawn), exact.workload).shares
     errors = [
@@ -200,6 +242,12 @@ def _measure(data: Path, output: Path, run: tuple[str, ...], pair: Pair) -> None
 
 def _key(row: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(row[name] for name in ("pair", "prior", "epsilon", "seed"))
+
+
+def show_intervals(output: Path) -> None:
+    """As they are: one row for a run."""
+    rows = [[row[name] for name in (*FIELDS[:5], "held")] for row in read_rows(output)]
+    print(f"{LABEL}\n", *markdown_table([*FIELDS[:5], "held"], rows), sep="\n")
 
 
 def show(output: Path) -> None:

@@ -32,6 +32,7 @@ from kinfolk.schema.formulas import Formula
 MOST_CELLS = 4096
 """Of a condition on members; what is said of more is not worked out."""
 LETTERS = "abcdefghij"
+"""What the axes of its attributes are called."""
 
 
 class Column(Protocol):
@@ -250,8 +251,9 @@ def _counted(layout: Layout, formula: Formula, target: Attribute, place: slice) 
     if known is None:
         return Sized(place=place, compositions=kept, codes=codes[:, layout.sizes[kept]])
     plain = all(one.level in ("individual", "role") and one.of is None for one in known.refs)
+    few = len(known.refs) <= len(LETTERS) and known.every.size <= MOST_CELLS
     # Whoever may or may not be so, within a bin, is not known.
-    if not plain or known.every.size > MOST_CELLS or not np.array_equal(known.every, known.some):
+    if not (plain and few and np.array_equal(known.every, known.some)):
         return None
     names = tuple(one.name for one in known.refs)
     cells = known.every[None]
