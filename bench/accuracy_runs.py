@@ -297,8 +297,8 @@ noise. K is the number of components. T is the number of rounds, the best of tho
 (100, 200 and 300 in a full bench), chosen with the true errors as the paper does, for max and mean
 apart, over the seeds that every T was run with: two numbers where they differ. To save time, not
 every T was run with every seed; runs.csv says which. Of the fair comparison there are five seeds
-on Atlanta at epsilon 1 (all T) and 0.125 (T = 100; one with 200), and one at the others; nothing of
-it on Detroit, and nothing of whole marginals.
+on Atlanta at epsilon 1 (all T) and 0.125 (T = 100; one with 200), and one at the others; on Detroit
+one to three, with T = 100. Whole marginals were measured on Atlanta only, with T = 100.
 
 `marginals` is the default method with its default settings. `no noise` fits the true answers: what
 the model can hold. No group attribute is taken as derived. "90% covers" is how many true answers
@@ -317,11 +317,6 @@ The default method's constants (step sizes, when to stop, how much noise is bear
 looking at true errors on Atlanta, some tens of variants, so its figures there are somewhat
 flattered. One of them, when to stop, was also looked at on Detroit, with two seeds and two-way
 marginals.
-
-Of today's default method are all its runs on Atlanta. Those on Detroit are from before the role
-became an attribute that is asked for and incomes had their zeros apart and one more bin (both make
-more queries), before it bought sizes, roles, numbers and totals (up to 40% of the budget), before
-rules were declared for Detroit, and before what makes a household got more budget.
 """
 
 
