@@ -298,7 +298,8 @@ noise. K is the number of components. T is the number of rounds, the best of tho
 apart, over the seeds that every T was run with: two numbers where they differ. To save time, not
 every T was run with every seed; runs.csv says which. Of the fair comparison there are five seeds
 on Atlanta at epsilon 1 (all T) and 0.125 (T = 100; one with 200), and one at the others; on Detroit
-one to three, with T = 100. Whole marginals were measured on Atlanta only, with T = 100.
+one to three, with T = 100. Whole marginals were measured on Atlanta only, with one seed (T = 100,
+and 50 at epsilon 0.125).
 
 `marginals` is the default method with its default settings. `no noise` fits the true answers: what
 the model can hold. No group attribute is taken as derived. "90% covers" is how many true answers
