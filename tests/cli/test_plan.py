@@ -78,7 +78,7 @@ def test_numbers_on_their_own_are_planned() -> None:
 
 @pytest.mark.parametrize(
     ("groups", "known"),
-    [(30_000, {"group", "individual", "relation"}), (10_000, {"group", "individual"}), (2000, {})],
+    [(30_000, {"group", "individual", "relation"}), (3000, {"group", "individual"}), (1000, {})],
 )
 def test_what_is_too_noisy_to_be_bought_is_without_noise(groups: int, known: set[str]) -> None:
     """But for what makes a household: that is bought at any budget."""
@@ -310,6 +310,7 @@ def test_the_plan_says_in_words_what_the_noise_allows(
     assert run(["plan", str(path), *promised, *quick]) == 0
     said = capsys.readouterr().out
     assert re.search(r"A share of homes by one attribute is known to about [\d.]+ points", said)
+    assert "(hardly at all)" in said
     assert re.search(r"A share of people and their relatives \(parent\) by ", said)
     assert "By three attributes nothing is measured: the model fills it in." in said
     assert run(["plan", str(path), *promised, "--method", "mwem", "--rounds", "7"]) == 0

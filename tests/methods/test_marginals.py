@@ -17,12 +17,15 @@ from kinfolk.methods.allocate import (
     LEAST_SHARE,
     MOST_SHARE,
     NOISIEST,
+    NOISY,
     ROLES,
     SIZES,
     TINY_SHARE,
     MeasurementGroup,
     allocate_budget,
+    noisy,
     planned_purchases,
+    too_noisy,
 )
 from kinfolk.methods.marginals import Marginals
 from kinfolk.methods.method import (
@@ -166,8 +169,8 @@ def test_nothing_is_bought_twice_and_nothing_is_left_out(
 
 
 def test_the_more_noise_the_fewer_attributes(tmp_path: Path) -> None:
-    """With a tenth of the groups and of epsilon, pairs are too noisy to be worth buying."""
-    few = skewed(400)
+    """With few groups and a small epsilon, pairs are too noisy to be worth buying."""
+    few = skewed(100)
     with curator(tmp_path, REPLACE, method=SMALL, epsilon=0.2, data=few) as gate:
         offer = view(gate, few.groups)
         first, *others = allocate_budget(offer).values()
@@ -206,7 +209,7 @@ def test_relations_too_noisy_to_be_bought_take_nothing_from_the_rest() -> None:
     assert many[False][0] == many[True][0] == {2}
     assert many[False][1] < many[True][1]
     # So few that pairs are bearable, but not those of relations.
-    number = math.ceil((many[False][1] + many[True][1]) / 2 / NOISIEST)
+    number = math.ceil(1.15 * many[True][1] / NOISIEST)
     few = bought(number)
     # Sizes are more of an effort with few groups, and that is all that changes.
     assert few[False][0] == many[False][0]
@@ -540,22 +543,29 @@ def test_the_smaller_the_budget_the_more_of_it_tells_how_many_groups_there_are()
     assert LEAST_SHARE < usual <= MOST_SHARE[SIZES] < most <= TINY_SHARE
 
 
-def test_with_public_tables_more_noise_is_borne() -> None:
-    """Pairs are bought where they would be too noisy without, and sizes cost less."""
+def test_with_public_tables_sizes_cost_less() -> None:
     workload = SMALL.asks(Workload.of(load_schema("acs-rel"), k=2))
     guarantee = promise(REPLACE, delta=1e-9, accounting=Accounting.GAUSSIAN)
     offer = PublicView.of(workload, guarantee, size_weighted=True).knowing(groups=1000)
     plain, informed = (planned_purchases(offer.knowing(informed=known)) for known in (False, True))
-
-    def plain_orders(planned: dict[str, MeasurementGroup]) -> set[int]:
-        bought = [workload.marginals[at] for one in planned.values() for at in one.marginals]
-        ahead = {one for one in bought if comes_ahead(workload.schema, one)}
-        return {order_of(one) for one in bought if one not in ahead and not one.alone}
-
-    assert 2 not in plain_orders(plain)
-    assert 2 in plain_orders(informed)
     assert informed[SIZES].rho < plain[SIZES].rho
     assert sum(one.rho for one in plain.values()) == sum(one.rho for one in informed.values())
+
+
+def test_how_large_the_noise_is_is_said_where_it_is_large() -> None:
+    """As a share of all groups; until the sets are not bought at all."""
+    workload = SMALL.asks(Workload.of(load_schema("acs-rel"), k=2))
+    guarantee = promise(REPLACE, delta=1e-9, accounting=Accounting.GAUSSIAN)
+    offer = PublicView.of(workload, guarantee, size_weighted=True)
+    said = {groups: noisy(offer.knowing(groups=groups)) for groups in (30_000, 3000, 1000, 300)}
+    missing = {groups: too_noisy(offer.knowing(groups=groups)) for groups in said}
+    both = {"groups and individuals", "relations"}
+    assert said[30_000] == {}
+    assert set(said[3000]) == both
+    assert all(NOISY < share < said[1000][name] <= NOISIEST for name, share in said[3000].items())
+    assert [len(one) for one in missing.values()] == [0, 0, 0, 2]
+    # What makes a household is bought at any budget, and bears noise at a tiny one.
+    assert set(said[300]) == both
 
 
 def test_the_user_says_what_matters_more() -> None:

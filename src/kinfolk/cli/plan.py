@@ -209,9 +209,13 @@ def _say_known(estimate: RunEstimate, schema: Schema) -> None:
         first, *rest = one.errors
         points = _points(one.errors[first])
         known = [
-            f"by {_NUMBERS[first]} attribute{'s' if first > 1 else ''} is known to about "
-            f"{points} point{'' if points == '1' else 's'}",
-            *(f"by {_NUMBERS[ways]} to {_points(one.errors[ways])}" for ways in rest),
+            f"by {_NUMBERS[first]} attribute{'s' if first > 1 else ''} is known to about {points} "
+            f"point{'' if points == '1' else 's'}{_hardly(one.errors[first])}",
+            *(
+                f"by {_NUMBERS[ways]} to {_points(error)}{_hardly(error)}"
+                for ways, error in one.errors.items()
+                if ways in rest
+            ),
         ]
         say(f"  A share of {who}{related} {listed(known)}.")
     most = max(max(one.errors) for one in estimate.known)
@@ -226,10 +230,14 @@ def _points(error: float) -> str:
     """A standard error of a share in points.
 
     >>> [_points(error) for error in (0.00042, 0.0123, 0.3)]
-    ['0.042', '1.2', '30 (hardly at all)']
+    ['0.042', '1.2', '30']
     """
     points = error * 100
-    return f"{points:.2g}" if points < 10 else f"{points:.0f} (hardly at all)"
+    return f"{points:.2g}" if points < 10 else f"{points:.0f}"
+
+
+def _hardly(error: float) -> str:
+    return " (hardly at all)" if error >= 0.1 else ""
 
 
 def _say_rules(schema: Schema) -> None:

@@ -391,6 +391,9 @@ _LEFT_OUT = """Note: the budget is small for so few groups. Sets of attributes o
 mostly noise, and were not bought. Sizes, single attributes and what relatives have in common were
 learnt; what else goes together was not. `kinfolk plan` shows what another epsilon, fewer attributes
 or a smaller k would give."""
+_NOISY = """Note: the budget is small for so few groups. The noise on one count of sets of attributes of
+{} is up to {:.0%} of all groups. What is frequent was learnt roughly, from many such counts
+together; what is rare is noise."""
 
 
 def _close(fitted: Fitted, ledger: Path) -> None:
@@ -412,6 +415,9 @@ def _close(fitted: Fitted, ledger: Path) -> None:
     left_out = stated["release"].get("too_noisy")
     if left_out:
         tell(_LEFT_OUT.format(" and of ".join(left_out)))
+    noisy = stated["release"].get("noisy", {})
+    if noisy:
+        tell(_NOISY.format(" and of ".join(noisy), max(noisy.values())))
     tell(f"Counting took {fitted.counting_seconds:.1f} s, fitting {fitted.fitting_seconds:.1f} s.")
     if stated["domain"] == "drafted":
         tell(DRAFTED)

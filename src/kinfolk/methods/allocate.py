@@ -19,10 +19,15 @@ from kinfolk.queries.added_marginals import is_roles, is_sizes, parts_of
 from kinfolk.queries.workload import Marginal, order_of
 from kinfolk.schema import Level, Schema
 
-NOISIEST, NOISIEST_INFORMED = 0.2, 1.0
-"""The largest noise on a cell, as a share of all groups, with which a marginal is worth buying:
-beyond it, marginals of fewer attributes leave smaller errors. Also where public tables say what is
-to be expected: a tilt learns little, and that from all marginals together."""
+NOISIEST = 1.0
+"""The largest noise on a cell, as a share of all groups, with which a marginal is worth buying: a
+model learns from all of them together what one hides. Beyond it, marginals of fewer attributes
+leave smaller errors."""
+NOISY = 0.2
+"""From this noise on a run says that the budget is small."""
+ABOUT = {False: "groups and individuals", True: "relations"}
+"""What sets of attributes are about, in words: those that are not about a relation, and those that
+are."""
 SIZES, ROLES = "sizes", "roles"
 """What the steps are called that buy how many groups there are of each size, and how many members
 of each role."""
@@ -100,13 +105,12 @@ def allocate_budget(view: PublicView) -> dict[str, MeasurementGroup]:
         if at not in own:
             orders.setdefault(_related(marginal), set()).add(order_of(marginal))
     most = {kind: max(found) for kind, found in orders.items()}
-    noisiest = NOISIEST_INFORMED if view.informed else NOISIEST
     while True:
         groups = _grouped(view, _needed(view, most), rho)
         noisy = {
             _related(marginals[one.marginals[0]])
             for one in groups
-            if one.sigma(view) / view.groups > noisiest
+            if one.sigma(view) / view.groups > NOISIEST
         }
         fewer = {kind: most[kind] - 1 for kind in noisy if most[kind] > min(orders[kind])}
         if not fewer:
@@ -171,7 +175,7 @@ def too_noisy(view: PublicView) -> tuple[str, ...]:
     schema, marginals = view.workload.schema, view.workload.marginals
     bought = {at for one in allocate_budget(view).values() for at in one.marginals}
     found = []
-    for related, name in ((False, "groups and individuals"), (True, "relations")):
+    for related, name in ABOUT.items():
         plain = {
             at: order_of(marginals[at])
             for at in _distinct(view)
@@ -181,6 +185,21 @@ def too_noisy(view: PublicView) -> tuple[str, ...]:
         if max(plain.values(), default=0) > kept:
             found.append(name)
     return tuple(found)
+
+
+def noisy(view: PublicView) -> dict[str, float]:
+    """The largest noise on a cell of sets of attributes, where it is large; public.
+
+    By what they are about, as a share of all groups.
+    """
+    marginals = view.workload.marginals
+    found: dict[str, float] = {}
+    for one in allocate_budget(view).values():
+        share = one.sigma(view) / (view.groups or 1)
+        if share > NOISY and any(order_of(marginals[at]) > 1 for at in one.marginals):
+            name = ABOUT[_related(marginals[one.marginals[0]])]
+            found[name] = max(share, found.get(name, 0.0))
+    return found
 
 
 def _numbers(view: PublicView) -> dict[str, MeasurementGroup]:

@@ -24,6 +24,7 @@ from kinfolk.methods.allocate import (
     ROLES,
     SIZES,
     TOTALS,
+    noisy,
     planned_purchases,
     steps_of,
     too_noisy,
@@ -139,7 +140,7 @@ class Marginals:
         return steps_of(view, planned_purchases(view))
 
     def planned_noise(self, view: PublicView, workload: Workload) -> list[float | None]:
-        """That of the marginals that are bought; of others, the largest of their level.
+        """That of the marginals that are bought; of sets, else, the largest of their level.
 
         Where a level's sets are too noisy to be bought, there is none.
         """
@@ -152,7 +153,10 @@ class Marginals:
                 bought[asked[at]] = sigma
                 if at < len(workload.marginals) and not comes_ahead(workload.schema, asked[at]):
                     levels[asked[at].level] = max(sigma, levels.get(asked[at].level, 0.0))
-        return [bought.get(one, levels.get(one.level)) for one in workload.marginals]
+        return [
+            bought.get(one, None if one.alone else levels.get(one.level))
+            for one in workload.marginals
+        ]
 
     def start(self, curator: Curator, *, rng: np.random.Generator) -> MarginalsTraining:
         """Begin."""
@@ -277,10 +281,12 @@ class MarginalsTraining:
         return found
 
     def findings(self) -> Mapping[str, Any]:
-        """What was too noisy to be bought; how far public tables were of use, if there were any."""
-        prior = {} if self._public is None else {"prior": self._plan.describe()}
-        left_out = too_noisy(self._view.knowing(groups=self._groups))
-        return {**prior, **({"too_noisy": list(left_out)} if left_out else {})}
+        """What noise hides or nearly hides; how far public tables were of use, if there were any."""
+        view = self._view.knowing(groups=self._groups)
+        found: dict[str, Any] = {"too_noisy": list(too_noisy(view)), "noisy": noisy(view)}
+        if self._public is not None:
+            found["prior"] = self._plan.describe()
+        return {name: one for name, one in found.items() if one}
 
     def _informed(
         self,
