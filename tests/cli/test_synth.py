@@ -110,6 +110,28 @@ def test_fit_then_sample(
     assert "is damaged, or no model file" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "said"),
+    [("1", set()), ("0.1", {"noisy"}), ("0.05", {"too_noisy"})],
+)
+def test_a_small_budget_is_said(
+    inputs: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    epsilon: str,
+    said: set[str],
+) -> None:
+    """On the screen and in the certificate: what is noisy, and what was left out for its noise."""
+    small = ["--components", "4", "--parts", "1", "--replicates", "0", "--max-passes", "1"]
+    promise = ["--unit", "household", "--epsilon", epsilon, "--delta", "1e-6", "--seed", "3"]
+    assert run(["synth", *inputs, *promise, *small, "-o", str(tmp_path / "new")]) == 0
+    told = " ".join(capsys.readouterr().err.split())
+    released = json.loads((tmp_path / "new" / "privacy.json").read_bytes())["release"]
+    assert said == {"noisy", "too_noisy"} & set(released)
+    assert ("what is rare is noise" in told) is ("noisy" in said)
+    assert ("mostly noise, and were not bought" in told) is ("too_noisy" in said)
+
+
 def test_flat_data_takes_one_file(tmp_path: Path) -> None:
     FLAT.to_yaml(tmp_path / "schema.yaml")
     files = written(tmp_path, flat_people(), "csv")

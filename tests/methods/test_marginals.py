@@ -21,7 +21,6 @@ from kinfolk.methods.allocate import (
     ROLES,
     SIZES,
     TINY_SHARE,
-    MeasurementGroup,
     allocate_budget,
     noisy,
     planned_purchases,

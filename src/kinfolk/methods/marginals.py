@@ -281,7 +281,7 @@ class MarginalsTraining:
         return found
 
     def findings(self) -> Mapping[str, Any]:
-        """What noise hides or nearly hides; how far public tables were of use, if there were any."""
+        """What noise hides, or nearly so; how far public tables were of use, if there are any."""
         view = self._view.knowing(groups=self._groups)
         found: dict[str, Any] = {"too_noisy": list(too_noisy(view)), "noisy": noisy(view)}
         if self._public is not None:
