@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kinfolk.methods.calibrate import calibrated
+from kinfolk.methods.calibrate import calibrated, own_rows
 from kinfolk.methods.mixture_fit import Measured
 from kinfolk.methods.smooth import falling
 from kinfolk.models.hpd import HPD
@@ -103,6 +103,37 @@ def test_the_noise_of_single_bins_is_not_learnt() -> None:
     }
     assert own[0,][: len(SCHEMA.group_attributes["rent"].bins) - 1].mean() < 0.3 * 0.05
     assert 0.3 * 0.05 < own[1,].mean() < 1.3 * 0.05
+
+
+def test_many_empty_bins_do_not_take_from_the_zeros() -> None:
+    """The noise of a dozen bins together says little; that of the zeros is one cell's."""
+    noise = 0.02
+    marginals = [WORKLOAD.marginals[at] for at in OWN]
+    (rent,) = (at for at, one in enumerate(marginals) if one.group == (0,))
+    places = np.cumsum([one.cells for one in marginals])[:-1]
+    *bins, zeros = own_rows(LAYOUT, marginals[rent]).rows
+
+    def with_zeros(share: float) -> np.ndarray:
+        found = mixtures()[0].copy()
+        found[bins] *= (1 - share) / found[bins].sum(axis=0)
+        found[zeros] = share
+        return found
+
+    def share_of_zeros(rates: np.ndarray) -> float:
+        return float(np.split(rates, places)[rent][-1])
+
+    begun = with_zeros(0.8)
+    true = measured(None, with_zeros(0.9), noise)
+    rng = np.random.default_rng(1)
+    found = [
+        share_of_zeros(true.prepared.answers(calibrated(LAYOUT, [noisy], begun)))
+        for noisy in (
+            measured(true.rates + noise * rng.standard_normal(len(true.rates)), begun, noise)
+            for _ in range(50)
+        )
+    ]
+    assert np.mean(found) == pytest.approx(share_of_zeros(true.rates), abs=0.5 * noise)
+    assert np.std(found) < noise
 
 
 def test_without_anything_measured_on_its_own_nothing_changes() -> None:

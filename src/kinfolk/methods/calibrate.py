@@ -129,14 +129,13 @@ def _move(
     """One step towards the target's shares and mean bin, held back by what is usual.
 
     What is compared are sums over categories, one for each move, and each with its own noise: so a
-    mean comes out right also where no even rise could bring every bin to its target.
+    mean comes out right also where no even rise could bring every bin to its target. No move
+    changes the sum of all of them: what that is off by is noise, and tells of that of the others.
     """
-    away = moves - answers @ moves / max(answers.sum(), 1e-12)
-    slope = away.T @ (answers[:, None] * away)
-    # The sum of all categories cannot be moved.
-    known = np.linalg.pinv(away.T @ (away / precision[:, None]), rcond=1e-9)
+    slope = moves.T @ (answers[:, None] * (moves - answers @ moves / max(answers.sum(), 1e-12)))
+    known = np.linalg.pinv(moves.T @ (moves / precision[:, None]), rcond=1e-9)
     usual = 1 / USUAL_TILT**2
-    pull = slope.T @ known @ (away.T @ (target - answers)) - usual * so_far
+    pull = slope.T @ known @ (moves.T @ (target - answers)) - usual * so_far
     bend = slope.T @ known @ slope + usual * np.eye(len(pull))
     return np.asarray(np.clip(np.linalg.solve(bend, pull), -1.0, 1.0))
 
