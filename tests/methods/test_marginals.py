@@ -14,6 +14,7 @@ from generators import random_dataset
 from kinfolk.datasets import load_schema
 from kinfolk.errors import KinfolkError
 from kinfolk.methods.allocate import (
+    GROUP_ATTRIBUTES,
     LEAST_SHARE,
     MOST_SHARE,
     NOISIEST,
@@ -542,13 +543,20 @@ def test_the_smaller_the_budget_the_more_of_it_tells_how_many_groups_there_are()
     assert LEAST_SHARE < usual <= MOST_SHARE[SIZES] < most <= TINY_SHARE
 
 
-def test_with_public_tables_sizes_cost_less() -> None:
+def test_with_public_tables_single_attributes_of_groups_are_bought_beside_pairs() -> None:
+    """Each once, and for the same budget."""
     workload = SMALL.asks(Workload.of(load_schema("acs-rel"), k=2))
     guarantee = promise(REPLACE, delta=1e-9, accounting=Accounting.GAUSSIAN)
-    offer = PublicView.of(workload, guarantee, size_weighted=True).knowing(groups=1000)
+    offer = PublicView.of(workload, guarantee, size_weighted=True).knowing(groups=30_000)
     plain, informed = (planned_purchases(offer.knowing(informed=known)) for known in (False, True))
-    assert informed[SIZES].rho < plain[SIZES].rho
     assert sum(one.rho for one in plain.values()) == sum(one.rho for one in informed.values())
+    assert set(informed) - set(plain) == {GROUP_ATTRIBUTES}
+    own = [workload.marginals[at] for at in informed[GROUP_ATTRIBUTES].marginals]
+    assert [one.group for one in own] == [
+        (at,) for at in range(len(workload.schema.group_attributes))
+    ]
+    bought = [at for one in informed.values() for at in one.marginals]
+    assert len(set(bought)) == len(bought)
 
 
 def test_how_large_the_noise_is_is_said_where_it_is_large() -> None:
@@ -556,12 +564,12 @@ def test_how_large_the_noise_is_is_said_where_it_is_large() -> None:
     workload = SMALL.asks(Workload.of(load_schema("acs-rel"), k=2))
     guarantee = promise(REPLACE, delta=1e-9, accounting=Accounting.GAUSSIAN)
     offer = PublicView.of(workload, guarantee, size_weighted=True)
-    said = {groups: noisy(offer.knowing(groups=groups)) for groups in (30_000, 3000, 1000, 300)}
+    said = {groups: noisy(offer.knowing(groups=groups)) for groups in (30_000, 2000, 1000, 300)}
     missing = {groups: too_noisy(offer.knowing(groups=groups)) for groups in said}
     both = {"groups and individuals", "relations"}
     assert said[30_000] == {}
-    assert set(said[3000]) == both
-    assert all(NOISY < share < said[1000][name] <= NOISIEST for name, share in said[3000].items())
+    assert set(said[2000]) == both
+    assert all(NOISY < share < said[1000][name] <= NOISIEST for name, share in said[2000].items())
     assert [len(one) for one in missing.values()] == [0, 0, 0, 2]
     # What makes a household is bought at any budget, and bears noise at a tiny one.
     assert set(said[300]) == both

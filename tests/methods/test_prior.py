@@ -46,18 +46,49 @@ def test_a_tilt_is_found_again() -> None:
     rng = np.random.default_rng(3)
     logits = prior_logits()
     truth = tilted_truth(logits, rng)
-    fit = Tilt(LAYOUT, [measured(truth, 1e-4, rng)], logits)
+    fit = Tilt(LAYOUT, [measured(truth, 1e-4, rng)], logits, scale=2.0)
     before = error(fit.weighted, truth)
-    table = fit.run(PriorPlan(use="tilt", tilting=15), 120, rng=rng)
+    table = fit.run(PriorPlan(use="tilt", scale=2.0), 120, rng=rng)
     assert table.shape == (LAYOUT.rows, 120)
     assert error(table, truth) < before / 20
+
+
+def test_what_noise_hides_stays_as_the_prior_has_it() -> None:
+    """Nothing is learnt from noise alone, and much of what is measured well."""
+    rng = np.random.default_rng(3)
+    logits = prior_logits()
+    truth = tilted_truth(logits, rng)
+    moved = {}
+    for noise in (1e-3, 100.0):
+        fit = Tilt(LAYOUT, [measured(truth, noise, rng)], logits, scale=1.0)
+        before = fit.weighted.copy()
+        fit.tilt()
+        moved[noise] = np.abs(fit.weighted - before).mean()
+    assert moved[1e-3] > 100 * moved[100.0]
+
+
+def test_all_slots_move_alike_unless_there_is_reason_not_to() -> None:
+    """What is measured of everybody together moves the categories of every slot."""
+    logits = prior_logits()
+    workload = Workload.of(SCHEMA, k=1, levels=["individual"])
+    prepared = Prepared.of(LAYOUT, workload)
+    shift = np.zeros((LAYOUT.rows, 1), np.float32)
+    first = [LAYOUT.individual_start + kind * LAYOUT.kind_rows for kind in range(LAYOUT.kinds)]
+    shift[first] = 1.0
+    rates = prepared.answers(HPD.from_logits(LAYOUT, logits + shift).probabilities)
+    told = Measured(prepared=prepared, rates=rates, precision=np.full(len(rates), 1e6))
+    fit = Tilt(LAYOUT, [told], logits, scale=1.0)
+    before = fit.weighted[first].mean(axis=1)
+    fit.tilt()
+    assert (fit.weighted[first].mean(axis=1) > before + 0.02).all()
 
 
 def test_weights_are_part_of_the_answers() -> None:
     """As if a component were there as often as its weight says."""
     rng = np.random.default_rng(4)
-    fit = Tilt(LAYOUT, [measured(tilted_truth(prior_logits(), rng), 1e-3, rng)], prior_logits())
-    fit.steps(np.ones(20), rng)
+    told = measured(tilted_truth(prior_logits(), rng), 1e-3, rng)
+    fit = Tilt(LAYOUT, [told], prior_logits(), scale=1.0)
+    fit.tilt()
     first = fit.weighted[: LAYOUT.group_start].sum(axis=0) / K
     assert first.std() > 0.01
     assert first.sum() == pytest.approx(1, abs=1e-5)

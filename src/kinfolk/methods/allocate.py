@@ -35,18 +35,21 @@ SIZE_NOISE = 0.0025
 """The noise on either that is aimed at, as a share of all groups: they come first, ..."""
 LEAST_SHARE = Fraction(1, 100)
 """... for so much of the budget at least ..."""
-MOST_SHARE = {SIZES: Fraction(25, 100), ROLES: Fraction(3, 100)}
+MOST_SHARE = {SIZES: Fraction(10, 100), ROLES: Fraction(3, 100)}
 """... and at most; ..."""
 TINY_SIZE_NOISE, TINY_SHARE = 0.015, Fraction(50, 100)
 """... but for sizes up to this share where their noise would be larger than that: with a budget so
-tiny, little else can be learnt; ..."""
-MOST_INFORMED = Fraction(5, 100)
-"""... where public tables tell of them, no more than this."""
+tiny, little else can be learnt."""
 BY_BINS, FINELY = "numbers 1 of 2", "numbers 2 of 2"
 """What the steps are called that buy every number on its own."""
 NUMBER_SHARE, NUMBERS_SHARE = Fraction(3, 400), Fraction(6, 100)
 """Of the budget, for how many are in the bins of a number: for each, and for all at most. Their
 means need it: the noise of all other marginals makes rare bins, the largest ones, too full."""
+GROUP_ATTRIBUTES = "attributes of groups"
+"""What the step is called that buys attributes of groups one by one, where there are public tables:
+how frequent their categories are is what is left to learn."""
+GROUP_SHARE, GROUPS_SHARE = Fraction(3, 400), Fraction(6, 100)
+"""Of the budget, for each, and for all at most."""
 TOTALS, BANDS = "totals 1 of 2", "totals 2 of 2"
 """What the steps are called that buy what groups have of amounts."""
 TOTAL_SHARE, TOTALS_SHARE = Fraction(2, 100), Fraction(10, 100)
@@ -97,8 +100,8 @@ def allocate_budget(view: PublicView) -> dict[str, MeasurementGroup]:
         raise KinfolkError("how much noise can be borne depends on how many groups there are.")
     rho = view.rho - sum((step.rho for step in first_steps(view)), Fraction(0))
     marginals = view.workload.marginals
-    before = (*_sizes(view).values(), *_numbers(view).values(), *_totals(view).values())
-    rho -= sum((one.rho for one in before), Fraction(0))
+    apart = _sizes(view) | _numbers(view) | _totals(view) | _group_attributes(view)
+    rho -= sum((one.rho for one in apart.values()), Fraction(0))
     orders: dict[bool, set[int]] = {}
     own = _on_their_own(view)
     for at, marginal in enumerate(marginals):
@@ -121,13 +124,15 @@ def allocate_budget(view: PublicView) -> dict[str, MeasurementGroup]:
 
 def planned_purchases(view: PublicView) -> dict[str, MeasurementGroup]:
     """All that is bought beside the number of groups, in order."""
-    return _sizes(view) | allocate_budget(view) | _numbers(view) | _totals(view)
+    first = _sizes(view) | _group_attributes(view)
+    return first | allocate_budget(view) | _numbers(view) | _totals(view)
 
 
 def _on_their_own(view: PublicView) -> set[int]:
-    """What is bought on its own: sizes, if that has a step, and numbers."""
-    sizes = [at for one in _sizes(view).values() for at in one.marginals]
-    return {*sizes, *(at for at, one in enumerate(view.workload.marginals) if one.alone)}
+    """What is bought on its own: sizes, if that has a step, attributes of groups, and numbers."""
+    apart = (_sizes(view) | _group_attributes(view)).values()
+    numbers = (at for at, one in enumerate(view.workload.marginals) if one.alone)
+    return {*numbers, *(at for one in apart for at in one.marginals)}
 
 
 def is_own(schema: Schema, marginal: Marginal) -> bool:
@@ -153,8 +158,6 @@ def _sizes(view: PublicView) -> dict[str, MeasurementGroup]:
         share = min(max(_needed_share(view, at, SIZE_NOISE), LEAST_SHARE), MOST_SHARE[key])
         if key == SIZES:
             share = max(share, min(_needed_share(view, at, TINY_SIZE_NOISE), TINY_SHARE))
-        if view.informed:
-            share = min(share, MOST_INFORMED)
         rho = view.rho * share.limit_denominator(10**6)
         found[key] = MeasurementGroup(marginals=(at,), rho=rho)
     return found
@@ -200,6 +203,25 @@ def noisy(view: PublicView) -> dict[str, float]:
             name = ABOUT[_related(marginals[one.marginals[0]])]
             found[name] = max(share, found.get(name, 0.0))
     return found
+
+
+def _group_attributes(view: PublicView) -> dict[str, MeasurementGroup]:
+    """Where public tables say what goes together: how frequent each category of a group is.
+
+    Numbers are bought by their bins anyway.
+    """
+    schema, marginals = view.workload.schema, view.workload.marginals
+    numbers = {one.group for one in marginals if one.alone}
+    own = tuple(
+        at
+        for at, one in enumerate(marginals)
+        if one.level == Level.GROUP and order_of(one) == len(one.group) == 1
+        if one.group not in numbers and not is_sizes(schema, one)
+    )
+    if not own or not view.informed:
+        return {}
+    share = min(GROUP_SHARE * len(own), GROUPS_SHARE)
+    return {GROUP_ATTRIBUTES: MeasurementGroup(marginals=own, rho=view.rho * share)}
 
 
 def _numbers(view: PublicView) -> dict[str, MeasurementGroup]:

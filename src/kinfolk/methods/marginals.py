@@ -21,6 +21,7 @@ from kinfolk.methods.allocate import (
     BANDS,
     BY_BINS,
     FINELY,
+    GROUP_ATTRIBUTES,
     ROLES,
     SIZES,
     TOTALS,
@@ -53,6 +54,7 @@ from kinfolk.methods.number_shapes import fit_shapes
 from kinfolk.methods.prior import (
     PRIOR_COMPONENTS,
     PRIOR_PASSES,
+    SCALES,
     PriorPlan,
     PublicRates,
     Tilt,
@@ -308,6 +310,7 @@ class MarginalsTraining:
             rng=rng,
             on_progress=partial(progress, "reading public tables"),
         )
+        tries = len(SCALES) + settings.max_passes
         self._plan = choose_plan(
             self._layout,
             halves,
@@ -315,12 +318,12 @@ class MarginalsTraining:
             without=trial,
             most=settings.max_passes,
             rng=rng,
-            on_progress=lambda done: progress("trying the prior", done, 2 * settings.max_passes),
+            on_progress=lambda done: progress("trying the prior", done, tries),
         )
         if self._plan.use == "none":
             return False
 
-        fit = Tilt(self._layout, batches, prior)
+        fit = Tilt(self._layout, batches, prior, scale=self._plan.scale)
         self._parts = [fit.run(self._plan, settings.components, rng=rng)]
         return True
 
@@ -330,7 +333,7 @@ class MarginalsTraining:
         number = self._groups = buy_groups(curator)
         groups = planned_purchases(self._view.knowing(groups=number))
         cost = affordable(curator, {key: one.rho for key, one in groups.items()})
-        if not set(cost) - {SIZES, ROLES, BY_BINS, FINELY, TOTALS, BANDS}:
+        if not set(cost) - {SIZES, ROLES, GROUP_ATTRIBUTES, BY_BINS, FINELY, TOTALS, BANDS}:
             raise nothing_left()
         found: dict[int, npt.NDArray[np.float64]] = {}
         for done, step in enumerate(cost, 1):

@@ -220,9 +220,13 @@ class MixtureFit:
 
 
 def cooling(passes: int) -> Floats:
-    """Rates of the steps after so many passes: from the full one to 0, slowly at both ends."""
-    number = max(2, round(COOLING * passes)) * BATCHES
-    return 0.5 * (1 + np.cos(np.linspace(0, np.pi, number + 1)[1:]))
+    """Rates of the steps after so many passes."""
+    return cooled(max(2, round(COOLING * passes)) * BATCHES)
+
+
+def cooled(steps: int) -> Floats:
+    """Rates of so many steps: from the full one to 0, slowly at both ends."""
+    return 0.5 * (1 + np.cos(np.linspace(0, np.pi, steps + 1)[1:]))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -25,6 +25,7 @@ from kinfolk.methods.mixture_fit import (
     Table,
     Trial,
     best_trial,
+    cooled,
     cooling,
 )
 from kinfolk.models.layout import Layout
@@ -37,15 +38,22 @@ PRIOR_PASSES = 30
 """Passes of that fit: there is no noise to be learnt."""
 CERTAINTY = 1e4
 """Precision of a public rate, where a group counts 1."""
-RATE = 0.03
-"""Of Adam, on what the tilt learns."""
+USUAL_SHIFT, USUAL_OWN_SHIFT, USUAL_WEIGHT = 0.5, 0.2, 1.0
+"""By how much a tilt usually moves the logit of a category, in all slots alike; beyond that in one
+of them; and the logarithm of a component's weight."""
+SCALES = (1.0, 2.0)
+"""How many times as much is tried."""
+STEPS, RATE, REMEMBERING = 30, 0.25, (0.8, 0.95)
+"""In which it is tilted; the rate of Adam at first, in units of what is usual, and what Adam keeps
+of its mean and of its squares: every step looks at everything."""
 FREE_RATE = 0.02
 """Of Adam, on all logits, once they are free."""
 MARGIN, FREE_MARGIN = 1.0, 3.0
 """By how much a prior must be better than none, in standard deviations of what the noise makes of
 the difference, if it is tilted, and if every logit is learnt freely after that: the trial without a
 prior is of one mixture, and the real fit averages several, which is better; a tilt needs no such
-average, as it learns little."""
+average, as it learns little. What is learnt freely must be better than the tilt, too, by the first
+of these."""
 
 Use = Literal["none", "tilt", "free"]
 """Of a prior: it is not used; it is tilted; it is tilted, and then every logit is learnt freely."""
@@ -85,16 +93,16 @@ class PriorPlan:
     """How a prior is used, found out with one half of the information on the other."""
 
     use: Use = "none"
-    tilting: int = 0
-    """Passes in which it is tilted."""
+    scale: float = SCALES[0]
+    """How many times as much as is usual the tilt may be."""
     freeing: int = 0
-    """Passes with all logits free, after that."""
+    """Passes with all logits free, after the tilt."""
     gain: float = 0.0
     """By how much it was better than no prior: see `Trial.gain`."""
 
     def describe(self) -> dict[str, object]:
         """For the certificate."""
-        said = {"use": self.use, "tilting": self.tilting, "freeing": self.freeing}
+        said = {"use": self.use, "scale": self.scale, "freeing": self.freeing}
         return {**said, "gain": round(self.gain, 1)}
 
 
@@ -117,19 +125,29 @@ def fit_public(
 
 
 class Tilt:
-    """A prior in the course of being tilted; all it sees is released."""
+    """A prior in the course of being tilted; all it sees is released.
 
-    def __init__(self, layout: Layout, batches: Sequence[Measured], prior: Table) -> None:
+    How far it is tilted is a compromise: half the misfit by the measurements, and how unusual the
+    tilt is by a normal density, are as small as possible together. So what is measured well moves,
+    and what noise hides stays as the public tables have it.
+    """
+
+    def __init__(
+        self, layout: Layout, batches: Sequence[Measured], prior: Table, *, scale: float
+    ) -> None:
         self._segments, self._compositions = layout.segments, layout.group_start
         self._derived = DerivedColumns.of(layout)
         self._batches = FitBatches(every=batches)
         self._logits = layout.masked(prior.copy())
-        self._shift = np.zeros((len(prior), 1), prior.dtype)
-        self._log_weights = np.zeros(prior.shape[1], prior.dtype)
-        self._weights = np.full(prior.shape[1], 1 / prior.shape[1], prior.dtype)
-        self._adams = {name: _adam(RATE) for name in ("shift", "weights")}
-        self._adams["logits"] = _adam(FREE_RATE)
-        self._settled = False
+        self._categories = _categories(layout)
+        rows, components = prior.shape
+        numbers = (int(self._categories[-1]) + 1, rows, components)
+        self._ends = np.cumsum(numbers)[:-1]
+        self._usual = scale * np.repeat((USUAL_SHIFT, USUAL_OWN_SHIFT, USUAL_WEIGHT), numbers)
+        self._learnt = np.zeros(len(self._usual))
+        self._shift = np.zeros((rows, 1), prior.dtype)
+        self._weights = np.full(components, 1 / components, prior.dtype)
+        self._adam = Adam(learning_rate=FREE_RATE, decay=FORGETTING[0], square_decay=FORGETTING[1])
         self._refresh()
 
     @property
@@ -142,41 +160,61 @@ class Tilt:
 
     def run(self, plan: PriorPlan, components: int, *, rng: np.random.Generator) -> Table:
         """Do as planned, and settle: (rows, K) of equally likely components."""
-        for _ in range(plan.tilting):
-            self.steps(np.ones(BATCHES), rng)
+        self.tilt()
         for _ in range(plan.freeing):
-            self.steps(np.ones(BATCHES), rng, free=True)
-        # The tilt makes good what the weights lose when they become numbers of copies.
+            self.free(np.ones(BATCHES), rng)
         copies = numbers_of_copies(self._weights, components)
-        self._weights, self._settled = (copies / components).astype(self._shift.dtype), True
+        self._weights = (copies / components).astype(self._weights.dtype)
         self._refresh()
-        self.steps(cooling(plan.tilting + plan.freeing), rng, free=plan.use == "free")
+        # What the weights lost when they became numbers of copies is made good.
+        if plan.freeing:
+            self.free(cooling(plan.freeing), rng)
+        else:
+            self.tilt(settled=True)
         return np.repeat(self._probabilities, copies, axis=1)
 
-    def steps(self, rates: Floats, rng: np.random.Generator, *, free: bool = False) -> None:
-        """Steps at these rates, passing over the batches in random order."""
-        for rate, turn in zip(rates, self._batches.turns(len(rates), rng), strict=True):
-            gradient = self._batches.gradient(turn, self._weighted)
-            self._step(gradient, float(rate), free=free)
+    def tilt(self, *, settled: bool = False) -> None:
+        """Steps that look at everything; settled: components keep their weights."""
+        adam = Adam(learning_rate=RATE, decay=REMEMBERING[0], square_decay=REMEMBERING[1])
+        for rate in cooled(STEPS):
+            total = sum(batch.gradient(self._weighted) for batch in self._batches.every)
+            by_rows, by_weights = self._gradient(np.asarray(total))
+            of_rows = by_rows.sum(axis=1, dtype=np.float64)
+            of_categories = np.bincount(self._categories, weights=of_rows)
+            gradient = np.concatenate([of_categories, of_rows, by_weights]) * self._usual
+            gradient += self._learnt
+            if settled:
+                gradient[self._ends[1] :] = 0.0
+            adam.step(self._learnt, gradient, scale=float(rate))
+            self._move(settled=settled)
 
-    def _step(self, gradient: Table, rate: float, *, free: bool) -> None:
-        own, end = self._probabilities, self._compositions
+    def free(self, rates: Floats, rng: np.random.Generator) -> None:
+        """Steps of every logit at these rates, passing over the batches in random order."""
+        for rate, turn in zip(rates, self._batches.turns(len(rates), rng), strict=True):
+            by_rows, _ = self._gradient(self._batches.gradient(turn, self._weighted))
+            self._adam.step(self._logits, by_rows, scale=float(rate))
+            self._refresh()
+
+    def _gradient(self, gradient: Table) -> tuple[Table, Floats]:
+        """(rows, K) by the logits and (K,) by the logarithms of weights, from that by `weighted`.
+
+        The gradient that is handed over is written into.
+        """
+        own, end, weights = self._probabilities, self._compositions, self._weights
         components = own.shape[1]
-        if not self._settled:
-            by_weights = components * (gradient[:end] * own[:end]).sum(axis=0)
-            by_logs = self._weights * (by_weights - self._weights @ by_weights)
-            self._adams["weights"].step(self._log_weights, by_logs, scale=rate)
-        gradient[:end] *= components * self._weights
+        by_weights = components * (gradient[:end] * own[:end]).sum(axis=0, dtype=np.float64)
+        gradient[:end] *= components * weights
         self._derived.vjp(own, gradient)
-        by_logits = softmax_vjp(own, gradient, self._segments)
-        if free:
-            self._adams["logits"].step(self._logits, by_logits, scale=rate)
-        else:
-            by_shift = by_logits.sum(axis=1, keepdims=True)
-            self._adams["shift"].step(self._shift, by_shift, scale=rate)
-        if not self._settled:
-            weights = np.exp(self._log_weights - self._log_weights.max())
-            self._weights = weights / weights.sum()
+        by_logs = weights * (by_weights - weights @ by_weights)
+        return softmax_vjp(own, gradient, self._segments), by_logs
+
+    def _move(self, *, settled: bool) -> None:
+        """Be as was learnt."""
+        categories, rows, logs = np.split(self._learnt * self._usual, self._ends)
+        self._shift[:, 0] = categories[self._categories] + rows
+        if not settled:
+            weights = np.exp(logs - logs.max())
+            self._weights = (weights / weights.sum()).astype(self._weights.dtype)
         self._refresh()
 
     def _refresh(self) -> None:
@@ -186,8 +224,10 @@ class Tilt:
         self._weighted[: self._compositions] *= self._weights * len(self._weights)
 
 
-def _adam(rate: float) -> Adam:
-    return Adam(learning_rate=rate, decay=FORGETTING[0], square_decay=FORGETTING[1])
+def _categories(layout: Layout) -> Ints:
+    """(rows,) which category a row is of: people's are the same ones in all slots and kinds."""
+    rows, start = np.arange(layout.rows), layout.individual_start
+    return np.where(rows < start, rows, start + (rows - start) % layout.kind_rows)
 
 
 def numbers_of_copies(weights: Table, total: int) -> Ints:
@@ -224,22 +264,22 @@ def choose_plan(
         done += 1
         on_progress(done)
 
-    def best_of(fit: Tilt, *, free: bool) -> Trial:
-        def step() -> Table:
-            fit.steps(np.ones(BATCHES), rng, free=free)
-            return fit.weighted
+    tilts: list[tuple[Trial, float, Tilt]] = []
+    for scale in SCALES:
+        fit = Tilt(layout, [one for one, _ in halves], prior, scale=scale)
+        fit.tilt()
+        tilts.append((Trial.of(0, others, fit.weighted), scale, fit))
+        tell(0)
+    tilted, scale, fit = min(tilts, key=lambda one: one[0].misfit)
 
-        first = Trial.of(0, others, fit.weighted)
-        return best_trial(step, others, first=first, most=most, on_progress=tell)
+    def step() -> Table:
+        fit.free(np.ones(BATCHES), rng)
+        return fit.weighted
 
-    tilted = best_of(Tilt(layout, [one for one, _ in halves], prior), free=False)
-    fit = Tilt(layout, [one for one, _ in halves], prior)
-    for _ in range(tilted.passes):
-        fit.steps(np.ones(BATCHES), rng)
-    freed = best_of(fit, free=True)
+    freed = best_trial(step, others, first=tilted, most=most, on_progress=tell)
     gains = tilted.gain(without, others), freed.gain(without, others)
-    if freed.misfit < tilted.misfit and freed.passes and gains[1] >= FREE_MARGIN:
-        return PriorPlan(use="free", tilting=tilted.passes, freeing=freed.passes, gain=gains[1])
+    if gains[1] >= FREE_MARGIN and freed.gain(tilted, others) >= MARGIN:
+        return PriorPlan(use="free", scale=scale, freeing=freed.passes, gain=gains[1])
     if gains[0] >= MARGIN:
-        return PriorPlan(use="tilt", tilting=tilted.passes, gain=gains[0])
+        return PriorPlan(use="tilt", scale=scale, gain=gains[0])
     return PriorPlan(gain=max(gains))
