@@ -250,6 +250,7 @@ LABELS = {
     "stopping": "Stopping after this step (Ctrl-C again: at once);",
     "trying": "Finding out how long to fit",
     "trying the prior": "Finding out how far to trust public tables",
+    "tilting": "Learning with public tables",
 }
 """What a stage is called, where that is not its name."""
 EVERY = 30.0

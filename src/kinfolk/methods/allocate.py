@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -93,33 +93,31 @@ def allocate_budget(view: PublicView) -> dict[str, MeasurementGroup]:
     """What to buy, step by step: everything of the highest order with bearable noise; public.
 
     The levels share the budget by the weights that the workload gives them. Plain counts of groups
-    are shares of a smaller total than counts of people, so they get more. Relations, of which there
-    are many, may have to do with fewer attributes than the rest.
+    are shares of a smaller total than counts of people, so they get more. What would be too noisy
+    is left out, those sets of attributes first that have the most noise, as the budget for them
+    goes to the others then; and sets of fewer attributes are bought that no longer follow.
     """
     if view.groups is None:
         raise KinfolkError("how much noise can be borne depends on how many groups there are.")
     rho = view.rho - sum((step.rho for step in first_steps(view)), Fraction(0))
-    marginals = view.workload.marginals
     apart = _sizes(view) | _numbers(view) | _totals(view) | _group_attributes(view)
     rho -= sum((one.rho for one in apart.values()), Fraction(0))
-    orders: dict[bool, set[int]] = {}
-    own = _on_their_own(view)
-    for at, marginal in enumerate(marginals):
-        if at not in own:
-            orders.setdefault(_related(marginal), set()).add(order_of(marginal))
-    most = {kind: max(found) for kind, found in orders.items()}
+    left_out: set[int] = set()
     while True:
-        groups = _grouped(view, _needed(view, most), rho)
+        groups = _grouped(view, _needed(view, left_out), rho)
+        noise = {one.marginals: one.sigma(view) for one in groups}
         noisy = {
-            _related(marginals[one.marginals[0]])
-            for one in groups
-            if one.sigma(view) / view.groups > NOISIEST
+            at: sigma
+            for some, sigma in noise.items()
+            if sigma / view.groups > NOISIEST
+            for at in some
+            if _may_be_left_out(view, at)
         }
-        fewer = {kind: most[kind] - 1 for kind in noisy if most[kind] > min(orders[kind])}
-        if not fewer:
+        if not noisy:
             of = len(groups)
             return {f"marginals {at} of {of}": one for at, one in enumerate(groups, 1)}
-        most |= fewer
+        # All that is bought with this much noise: those of a priority, in several portions.
+        left_out.update(at for at, sigma in noisy.items() if sigma > 0.999 * max(noisy.values()))
 
 
 def planned_purchases(view: PublicView) -> dict[str, MeasurementGroup]:
@@ -169,25 +167,21 @@ def _needed_share(view: PublicView, marginal: int, noise: float) -> Fraction:
     return Fraction(_squares(view, [marginal])) / Fraction(2 * aim**2) / view.rho
 
 
-def too_noisy(view: PublicView) -> tuple[str, ...]:
-    """Whose sets of attributes are not bought, as they would be mostly noise; public.
+def not_bought(view: PublicView) -> frozenset[int]:
+    """Sets of attributes that nothing bought tells, as they would be mostly noise; public.
 
-    Of relations, or of groups and individuals: single attributes, and what makes a household, are
-    then all that is learnt of them.
+    By position in the workload; of those that are the same, the first.
     """
-    schema, marginals = view.workload.schema, view.workload.marginals
+    marginals = view.workload.marginals
     bought = {at for one in allocate_budget(view).values() for at in one.marginals}
-    found = []
-    for related, name in ABOUT.items():
-        plain = {
-            at: order_of(marginals[at])
-            for at in _distinct(view)
-            if _related(marginals[at]) is related and not comes_ahead(schema, marginals[at])
-        }
-        kept = max((order for at, order in plain.items() if at in bought), default=0)
-        if max(plain.values(), default=0) > kept:
-            found.append(name)
-    return tuple(found)
+    told = {part for at in bought for part in (marginals[at], *parts_of(marginals[at]))}
+    return frozenset(at for at in _distinct(view) if marginals[at] not in told)
+
+
+def too_noisy(view: PublicView) -> tuple[str, ...]:
+    """What sets of attributes are about of which some are not bought; public."""
+    related = {_related(view.workload.marginals[at]) for at in not_bought(view)}
+    return tuple(name for kind, name in ABOUT.items() if kind in related)
 
 
 def noisy(view: PublicView) -> dict[str, float]:
@@ -276,26 +270,37 @@ def _related(marginal: Marginal) -> bool:
     return marginal.level == "relation"
 
 
-def _needed(view: PublicView, most: Mapping[bool, int]) -> list[int]:
-    """Marginals of at most so many attributes, but none that follows from others by adding up.
+def _needed(view: PublicView, left_out: Collection[int]) -> list[int]:
+    """Marginals of as many attributes as may be, but none that follows from others by adding up.
 
-    What makes a household is bought at any budget; but how amounts go together only where other
-    pairs are.
+    What makes a household is bought at any budget, and then no reason to leave out its parts.
     """
-    schema, marginals = view.workload.schema, view.workload.marginals
+    marginals = view.workload.marginals
+    order = sorted(_distinct(view), key=lambda at: -order_of(marginals[at]))
+    most: dict[bool, int] = {}
+    for at in reversed(order):
+        if at not in left_out and _may_be_left_out(view, at):
+            most[_related(marginals[at])] = order_of(marginals[at])
     chosen: list[int] = []
     covered: set[Marginal] = set()
-    for at in sorted(_distinct(view), key=lambda at: -order_of(marginals[at])):
+    for at in order:
         one = marginals[at]
-        fewest = most[_related(one)]
-        few = order_of(one) <= fewest or (
-            comes_ahead(schema, one) and (_related(one) or not one.coarse)
-        )
-        if few and one not in covered:
+        if at not in left_out and one not in covered:
             chosen.append(at)
-            if order_of(one) <= fewest:
+            if order_of(one) <= most.get(_related(one), 1):
                 covered.update(parts_of(one))
     return sorted(chosen)
+
+
+def _may_be_left_out(view: PublicView, at: int) -> bool:
+    """Whether a set of attributes is bought only where its noise is bearable.
+
+    Single attributes and what makes a household are bought at any budget; but not how amounts go
+    together.
+    """
+    one = view.workload.marginals[at]
+    ahead = comes_ahead(view.workload.schema, one) and (_related(one) or not one.coarse)
+    return order_of(one) > 1 and not ahead
 
 
 def _distinct(view: PublicView) -> list[int]:

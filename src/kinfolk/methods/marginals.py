@@ -26,6 +26,7 @@ from kinfolk.methods.allocate import (
     SIZES,
     TOTALS,
     noisy,
+    not_bought,
     planned_purchases,
     steps_of,
     too_noisy,
@@ -142,9 +143,9 @@ class Marginals:
         return steps_of(view, planned_purchases(view))
 
     def planned_noise(self, view: PublicView, workload: Workload) -> list[float | None]:
-        """That of the marginals that are bought; of sets, else, the largest of their level.
+        """That of the marginals that are bought; of what follows, the largest of their level.
 
-        Where a level's sets are too noisy to be bought, there is none.
+        What is too noisy to be bought has none.
         """
         asked = view.workload.marginals
         bought: dict[Marginal, float] = {}
@@ -155,8 +156,9 @@ class Marginals:
                 bought[asked[at]] = sigma
                 if at < len(workload.marginals) and not comes_ahead(workload.schema, asked[at]):
                     levels[asked[at].level] = max(sigma, levels.get(asked[at].level, 0.0))
+        missing = {asked[at] for at in not_bought(view)}
         return [
-            bought.get(one, None if one.alone else levels.get(one.level))
+            bought.get(one, None if one.alone or one in missing else levels.get(one.level))
             for one in workload.marginals
         ]
 
@@ -167,6 +169,10 @@ class Marginals:
 
 def _tell(progress: Progress, before: int, total: int, done: int) -> None:
     progress("fitting", before + done, total)
+
+
+def _tell_part(progress: Progress, number: int, parts: int, done: int, passes: int) -> None:
+    progress("tilting", (number - 1) * passes + done, (parts - 1) * passes)
 
 
 class MarginalsTraining:
@@ -219,7 +225,7 @@ class MarginalsTraining:
             rng=rng,
             on_progress=lambda done: progress("trying", done, settings.max_passes),
         )
-        if self._public is None or not self._informed(batches, halves, trial, progress):
+        if self._public is None or not self._informed(batches, halves, trial, sizes, progress):
             self._fit_parts(batches, trial.passes, sizes, progress)
         measures = Measures.of(view, self._totals, Features.of(view.workload.schema))
         if measures.features.size:
@@ -295,21 +301,26 @@ class MarginalsTraining:
         batches: Sequence[Measured],
         halves: Sequence[tuple[Measured, Measured]],
         trial: Trial,
+        sizes: Sequence[int],
         progress: Progress,
     ) -> bool:
-        """Learn with what the public tables say, if that is better than without."""
+        """Learn with what the public tables say, if that is better than without.
+
+        In parts, as without, each with a mixture of its own of the public tables.
+        """
         assert self._public is not None  # noqa: S101  (the caller has checked)
         settings, rng = self._settings, self._rng
         view = self._view
         known = deal_batches(self._layout, view, self._public.certain(view.weights), rng)
-        prior = fit_public(
+        fitted = partial(
+            fit_public,
             self._layout,
             known,
-            components=min(PRIOR_COMPONENTS, settings.components),
+            components=min(PRIOR_COMPONENTS, *sizes),
             passes=min(PRIOR_PASSES, settings.max_passes),
             rng=rng,
-            on_progress=partial(progress, "reading public tables"),
         )
+        prior = fitted(on_progress=partial(progress, "reading public tables"))
         tries = len(SCALES) + settings.max_passes
         self._plan = choose_plan(
             self._layout,
@@ -323,8 +334,11 @@ class MarginalsTraining:
         if self._plan.use == "none":
             return False
 
-        fit = Tilt(self._layout, batches, prior, scale=self._plan.scale)
-        self._parts = [fit.run(self._plan, settings.components, rng=rng)]
+        for number, size in enumerate(sizes):
+            if number:
+                prior = fitted(on_progress=partial(_tell_part, progress, number, len(sizes)))
+            fit = Tilt(self._layout, batches, prior, scale=self._plan.scale)
+            self._parts.append(fit.run(self._plan, size, rng=rng))
         return True
 
     def _buy(self, progress: Progress) -> dict[int, npt.NDArray[np.float64]]:

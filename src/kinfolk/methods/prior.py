@@ -32,8 +32,8 @@ from kinfolk.models.layout import Layout
 from kinfolk.models.mixture.derived import DerivedColumns
 from kinfolk.models.mixture.prepared import softmax, softmax_vjp
 
-PRIOR_COMPONENTS = 250
-"""K of the mixture that is fitted to public tables."""
+PRIOR_COMPONENTS = 125
+"""K of a mixture that is fitted to public tables, of which there is one for each part."""
 PRIOR_PASSES = 30
 """Passes of that fit: there is no noise to be learnt."""
 CERTAINTY = 1e4
