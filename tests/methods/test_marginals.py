@@ -24,6 +24,7 @@ from kinfolk.methods.allocate import (
     TINY_SHARE,
     allocate_budget,
     noisy,
+    not_bought,
     planned_purchases,
     too_noisy,
 )
@@ -35,7 +36,7 @@ from kinfolk.methods.method import (
     first_steps,
 )
 from kinfolk.methods.mixture_fit import Measured, MixtureFit, choose_passes, joined
-from kinfolk.methods.priority import comes_ahead, priority
+from kinfolk.methods.priority import IN_COMMON, priority
 from kinfolk.methods.refits import deal_batches
 from kinfolk.models.hpd import HPD
 from kinfolk.models.layout import Layout
@@ -190,33 +191,58 @@ def test_relations_too_noisy_to_be_bought_take_nothing_from_the_rest() -> None:
     guarantee = promise(REPLACE, delta=1e-9, accounting=Accounting.GAUSSIAN)
     offer = PublicView.of(workload, guarantee, size_weighted=True)
 
-    def bought(groups: int) -> dict[bool, tuple[set[int], float]]:
-        found: dict[bool, tuple[set[int], float]] = {}
+    def bought(groups: int) -> dict[tuple[str, int, Fraction], float]:
+        """The noise of what has this relation or none, so many attributes, and this priority."""
+        found = {}
         for one in allocate_budget(offer.knowing(groups=groups)).values():
-            marginals = [workload.marginals[at] for at in one.marginals]
-            if comes_ahead(workload.schema, marginals[0]):
-                common.add(groups)
-                continue
-            orders = {order_of(marginal) for marginal in marginals}
-            # The noise of what has no priority.
-            noise = max(one.sigma(offer), found.get(marginals[0].level == "relation", (0, 0))[1])
-            found[marginals[0].level == "relation"] = orders, noise
+            marginal = workload.marginals[one.marginals[0]]
+            level = "relation" if marginal.relation else "plain"
+            key = level, order_of(marginal), priority(workload.schema, marginal)
+            found[key] = max(one.sigma(offer), found.get(key, 0.0))
         return found
 
-    common: set[int] = set()
-
     many = bought(10**6)
-    assert many[False][0] == many[True][0] == {2}
-    assert many[False][1] < many[True][1]
+    common = {key for key in many if key[0] == "relation" and key[2] >= IN_COMMON}
+    assert common
+    assert {order for _, order, _ in many} == {2}
+    assert many["plain", 2, Fraction(1)] < many["relation", 2, Fraction(1)]
     # So few that pairs are bearable, but not those of relations.
-    number = math.ceil(1.15 * many[True][1] / NOISIEST)
+    number = math.ceil(1.15 * many["relation", 2, Fraction(1)] / NOISIEST)
     few = bought(number)
     # Sizes are more of an effort with few groups, and that is all that changes.
-    assert few[False][0] == many[False][0]
-    assert many[False][1] < few[False][1] < 1.3 * many[False][1]
-    assert few[True][0] == {1}
-    assert few[True][1] < many[True][1]
-    assert common == {10**6, number}
+    assert 1 < few["plain", 2, Fraction(1)] / many["plain", 2, Fraction(1)] < 1.3
+    assert ("relation", 2, Fraction(1)) not in few
+    # What has a priority is bearable still, and tells of single attributes.
+    assert common < {key for key in few if key[0] == "relation"}
+    assert not_bought(offer.knowing(groups=10**6)) == frozenset()
+    missing = {workload.marginals[at] for at in not_bought(offer.knowing(groups=number))}
+    assert {(one.level, order_of(one)) for one in missing} == {("relation", 2)}
+    assert too_noisy(offer.knowing(groups=number)) == ("relations",)
+
+
+def test_the_noisiest_sets_are_left_out_first() -> None:
+    """Those of one person have many times the budget, and are bought when others no longer are."""
+    workload = SMALL.asks(Workload.of(load_schema("acs-red"), k=2))
+    guarantee = promise(REPLACE, epsilon=0.1, delta=1e-9, accounting=Accounting.GAUSSIAN)
+    offer = PublicView.of(workload, guarantee, size_weighted=True)
+    kept = {}
+    for groups in (30_000, 1000, 500, 100):
+        known = offer.knowing(groups=groups)
+        pairs = {
+            at
+            for one in allocate_budget(known).values()
+            for at in one.marginals
+            if order_of(workload.marginals[at]) == 2
+        }
+        kept[groups] = pairs
+        for at in pairs:
+            assert workload.marginals[at] not in {
+                workload.marginals[one] for one in not_bought(known)
+            }
+    assert kept[30_000] > kept[1000] >= kept[500] >= kept[100]
+    people = {at for at in kept[30_000] if not workload.marginals[at].group}
+    assert people
+    assert kept[1000] & people == people
 
 
 def test_a_level_gets_the_budget_of_its_weight(tmp_path: Path) -> None:
@@ -509,7 +535,7 @@ def test_small_budgets_set_sizes_right_by_groups_alone() -> None:
     """They buy people by the size of their group, too, with far more noise."""
     workload = SMALL.asks(Workload.of(load_schema("acs-rel"), k=2))
     guarantee = promise(REPLACE, delta=1e-9, accounting=Accounting.GAUSSIAN)
-    offer = PublicView.of(workload, guarantee, size_weighted=True).knowing(groups=300)
+    offer = PublicView.of(workload, guarantee, size_weighted=True).knowing(groups=50)
     bought = [at for one in planned_purchases(offer).values() for at in one.marginals]
     chosen = [workload.marginals[at] for at in bought]
     size = (len(workload.schema.group_attributes),)

@@ -387,10 +387,10 @@ def _fit(
     )
 
 
-_LEFT_OUT = """Note: the budget is small for so few groups. Sets of attributes of {} would have been
-mostly noise, and were not bought. Sizes, single attributes and what relatives have in common were
-learnt; what else goes together was not. `kinfolk plan` shows what another epsilon, fewer attributes
-or a smaller k would give."""
+_LEFT_OUT = """Note: the budget is small for so few groups. Some sets of attributes of {} would have
+been mostly noise, and were not bought. Sizes, single attributes and what relatives have in common
+were learnt; of what else goes together, only some. `kinfolk plan` shows what another epsilon, fewer
+attributes or a smaller k would give."""
 _NOISY = """Note: the budget is small for so few groups. On one count of sets of attributes of {},
 the noise is up to {:.0%} of all groups. What is frequent was learnt roughly, from many such counts
 together; what is rare is noise."""

@@ -352,20 +352,18 @@ def _grouped(view: PublicView, chosen: Sequence[int], rho: Fraction) -> list[Mea
 def _shares(view: PublicView, chosen: Sequence[int]) -> dict[int, Fraction]:
     """How much of the budget of its level each marginal gets, beside the others.
 
-    Where single attributes are all that is bought beside what makes a household, they are few, and
-    get more of it.
+    Single attributes are bought where nothing of more attributes tells them: they are few, and get
+    more of it.
     """
     schema, marginals = view.workload.schema, view.workload.marginals
-    found = {at: priority(schema, marginals[at]) for at in chosen}
-    for related in (False, True):
-        plain = [
-            at
-            for at in chosen
-            if _related(marginals[at]) is related and not comes_ahead(schema, marginals[at])
-        ]
-        if all(order_of(marginals[at]) == 1 for at in plain):
-            found |= {at: found[at] * BY_ITSELF for at in plain}
-    return found
+    single = {
+        at
+        for at in chosen
+        if order_of(marginals[at]) == 1 and not comes_ahead(schema, marginals[at])
+    }
+    return {
+        at: priority(schema, marginals[at]) * (BY_ITSELF if at in single else 1) for at in chosen
+    }
 
 
 def _sets(view: PublicView, chosen: Sequence[int]) -> list[tuple[int, ...]]:
