@@ -309,8 +309,8 @@ the intervals of `kinfolk query` hold, tried with the first seed at most.
 
 The household as the unit is tried with both kinds of neighbours. `replace` is what the paper is
 compared with; `add-remove`, the default of the commands, is a weaker promise at the same epsilon,
-with less noise (Atlanta, epsilon 0.125 and 1, three seeds: max error 1.2 to 1.3 times, mean error 1.2
-times smaller).
+with less noise (Atlanta, epsilon 0.125 and 1: max error 1.2 to 1.3 times, mean error 1.2 times
+smaller).
 Where cleaning can drop households, as on Detroit, their number is bought under `replace` too, for
 one to five hundredths of the budget.
 

@@ -216,6 +216,25 @@ def test_a_folder_must_hold_the_tables(ours: Tables, tmp_path: Path) -> None:
         maker().fit(ours, public=tmp_path)
 
 
+def test_private_tables_are_no_public_ones(
+    ours: Tables, theirs: Tables, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nor is one of them: refused before there is a ledger, whether they are files or frames."""
+    with pytest.raises(KinfolkError, match="hold the private table persons itself"):
+        maker().fit(ours, public={**theirs, "persons": ours["persons"].to_pandas()})
+    ACS.to_yaml(tmp_path / "schema.yaml")
+    folder = tmp_path / "public"
+    folder.mkdir()
+    files = written(tmp_path, ours, "csv")
+    written(folder, ours, "csv")
+    promise = ["--unit", "household", "--epsilon", "0.1", "--delta", "1e-6"]
+    where = ["--public", str(folder), "-o", str(tmp_path / "out")]
+    inputs = [str(tmp_path / "schema.yaml"), *map(str, files.values())]
+    assert run(["synth", *inputs, *promise, *where]) == 2
+    assert "Nobody in public tables is protected" in " ".join(capsys.readouterr().err.split())
+    assert not list(tmp_path.glob("*.jsonl*"))
+
+
 def test_on_the_command_line(
     ours: Tables, theirs: Tables, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -395,11 +395,12 @@ def digest_tables(tables: Mapping[str, TableLike], keyed: hmac.HMAC) -> str:
     True
     """
     opened = {name: open_file(table) for name, table in tables.items()}
-    digests = {
-        name: table.digest() if isinstance(table, TableFile) else frame_digest(table)
-        for name, table in opened.items()
-    }
-    return keyed_digest(digests, keyed)
+    return keyed_digest({name: table_digest(table) for name, table in opened.items()}, keyed)
+
+
+def table_digest(table: TableLike) -> bytes:
+    """What `sha256sum` says of a file; of a frame, the digest of its cells."""
+    return table.digest() if isinstance(table, TableFile) else frame_digest(table)
 
 
 def keyed_digest(digests: Mapping[str, bytes], keyed: hmac.HMAC) -> str:

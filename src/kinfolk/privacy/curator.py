@@ -23,7 +23,7 @@ from kinfolk._typing import Floats, Ints
 from kinfolk.data.decode import Types, column_types
 from kinfolk.data.encode import encode
 from kinfolk.data.spark_session import runs_on_spark
-from kinfolk.data.tables import TableFile, TableLike, digest_tables, open_file
+from kinfolk.data.tables import TableFile, TableLike, digest_tables, open_file, table_digest
 from kinfolk.errors import KinfolkError
 from kinfolk.privacy.account import Account, Allotment, Released
 from kinfolk.privacy.chain import Head
@@ -124,12 +124,14 @@ class Curator:
         resume: bool = True,
         bind: bool = True,
         engine: str | None = None,
+        public: Mapping[str, str] | None = None,
     ) -> Self:
         """Read, check and count the tables; the rows are forgotten before anything is sold.
 
         Files are streamed in bounded memory, whatever their size and the order of their rows.
         Tables of Spark are counted on the cluster; only counts come here. To `bind` a ledger to the
-        data makes it refuse any other.
+        data makes it refuse any other. `public` are the digests of tables in which nobody is
+        protected: tables that are among these are refused, but for those of Spark.
         """
         weights = workload_weights(workload, guarantee.unit) if size_weighted else None
         stored: Mapping[str, TableLike]
@@ -148,6 +150,8 @@ class Curator:
             else:
                 data = encode(workload.schema, stored, finely=workload.finely)
                 counter = Counter.of(data, workload, weights=weights)
+            if public:
+                _refuse_public(stored, public)
 
         def digest(key: bytes) -> str:
             return told(hmac.new(key, digestmod=hashlib.sha256))
@@ -428,6 +432,16 @@ def _identity(view: PublicView) -> dict[str, Any]:
         "domain": schema.domain,
         **{name: number for name in TOTALS if (number := getattr(view, name)) is not None},
     }
+
+
+def _refuse_public(tables: Mapping[str, TableLike], public: Mapping[str, str]) -> None:
+    """Somebody may name the private tables as public by mistake; a changed copy is not noticed."""
+    for name, table in tables.items():
+        if table_digest(table).hex() in public.values():
+            raise KinfolkError(
+                f"the public tables hold the private table {name} itself. Nobody in public tables "
+                "is protected: name those of an earlier year or another region, or none."
+            )
 
 
 def schema_digest(schema: Any) -> str:

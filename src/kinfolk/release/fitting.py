@@ -131,6 +131,7 @@ def fit(
         resume=resume,
         bind=not passing,
         engine=engine,
+        public=None if known is None else known.tables,
     )
     progress("counting", 1, 1)
     counted = time.perf_counter()

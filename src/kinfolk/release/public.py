@@ -16,8 +16,14 @@ import numpy as np
 
 from kinfolk.data.encode import check_table_names, encode_sources, missing_columns
 from kinfolk.data.encoded import CodeArray, Encoded, code_type
-from kinfolk.data.frames import TableLike, frame_digest
-from kinfolk.data.tables import Source, TableFile, UnreadableError, open_file, read_source
+from kinfolk.data.frames import TableLike
+from kinfolk.data.tables import (
+    Source,
+    UnreadableError,
+    open_file,
+    read_source,
+    table_digest,
+)
 from kinfolk.errors import DataError, KinfolkError, Problem
 from kinfolk.methods.prior import PublicRates
 from kinfolk.privacy.sensitivity import workload_weights
@@ -84,7 +90,7 @@ def read_public(
     rates = np.split(counter.counts / encoded.groups, own.offsets[1:-1])
     return PublicRates(
         rates=dict(zip(chosen, rates, strict=True)),
-        tables={name: _digest(table) for name, table in opened.items()},
+        tables={name: table_digest(table).hex() for name, table in opened.items()},
         groups=encoded.groups,
         notes=tuple(_notes(schema, encoded, lacking)),
     )
@@ -190,12 +196,6 @@ def _filled(
     places = list(every)
     found[:, [places.index(name) for name in known]] = codes
     return found
-
-
-def _digest(table: TableLike) -> str:
-    """What `sha256sum` says of a file; of a frame, the digest of its cells."""
-    found = table.digest() if isinstance(table, TableFile) else frame_digest(table)
-    return found.hex()
 
 
 def _notes(schema: Schema, encoded: Encoded, lacking: Lacking) -> list[str]:
