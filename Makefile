@@ -45,11 +45,11 @@ demo: $(VENV)/core ## run kinfolk on bundled real data, into ./kinfolk-demo
 
 .PHONY: test
 test: $(VENV)/dev ## run the tests
-	@$(BIN)/python -m pytest -q -rs -n auto -m 'not slow'
+	@$(BIN)/python -m pytest -q -rs -n auto --dist worksteal -m 'not slow'
 
 .PHONY: test-slow
 test-slow: $(VENV)/dev ## run the tests that take longer
-	@$(BIN)/python -m pytest -q -rs -n auto -m slow
+	@$(BIN)/python -m pytest -q -rs -n auto --dist worksteal -m slow
 
 # They stay apart, as opendp loads scikit-learn wherever it is installed, which takes seconds.
 SDMETRICS := sdmetrics copulas scikit-learn joblib threadpoolctl cloudpickle plotly tqdm

@@ -38,9 +38,9 @@ PRIOR_PASSES = 30
 """Passes of that fit: there is no noise to be learnt."""
 CERTAINTY = 1e4
 """Precision of a public rate, where a group counts 1."""
-USUAL_SHIFT, USUAL_OWN_SHIFT, USUAL_WEIGHT = 0.5, 0.2, 1.0
+USUAL_SHIFT, USUAL_OWN_SHIFT, USUAL_LOGIT, USUAL_WEIGHT = 0.5, 0.2, 0.4, 1.0
 """By how much a tilt usually moves the logit of a category, in all slots alike; beyond that in one
-of them; and the logarithm of a component's weight."""
+of them; beyond that in one component; and the logarithm of a component's weight."""
 SCALES = (1.0, 2.0)
 """How many times as much is tried."""
 STEPS, RATE, REMEMBERING = 30, 0.25, (0.8, 0.95)
@@ -138,14 +138,14 @@ class Tilt:
         self._segments, self._compositions = layout.segments, layout.group_start
         self._derived = DerivedColumns.of(layout)
         self._batches = FitBatches(every=batches)
-        self._logits = layout.masked(prior.copy())
+        self._prior = self._logits = layout.masked(prior.copy())
         self._categories = _categories(layout)
         rows, components = prior.shape
-        numbers = (int(self._categories[-1]) + 1, rows, components)
+        numbers = (int(self._categories[-1]) + 1, rows, rows * components, components)
+        usual = (USUAL_SHIFT, USUAL_OWN_SHIFT, USUAL_LOGIT, USUAL_WEIGHT)
         self._ends = np.cumsum(numbers)[:-1]
-        self._usual = scale * np.repeat((USUAL_SHIFT, USUAL_OWN_SHIFT, USUAL_WEIGHT), numbers)
+        self._usual = scale * np.repeat(usual, numbers)
         self._learnt = np.zeros(len(self._usual))
-        self._shift = np.zeros((rows, 1), prior.dtype)
         self._weights = np.full(components, 1 / components, prior.dtype)
         self._adam = Adam(learning_rate=FREE_RATE, decay=FORGETTING[0], square_decay=FORGETTING[1])
         self._refresh()
@@ -181,10 +181,11 @@ class Tilt:
             by_rows, by_weights = self._gradient(np.asarray(total))
             of_rows = by_rows.sum(axis=1, dtype=np.float64)
             of_categories = np.bincount(self._categories, weights=of_rows)
-            gradient = np.concatenate([of_categories, of_rows, by_weights]) * self._usual
+            gradient = np.concatenate([of_categories, of_rows, by_rows.ravel(), by_weights])
+            gradient *= self._usual
             gradient += self._learnt
             if settled:
-                gradient[self._ends[1] :] = 0.0
+                gradient[self._ends[-1] :] = 0.0
             adam.step(self._learnt, gradient, scale=float(rate))
             self._move(settled=settled)
 
@@ -210,15 +211,16 @@ class Tilt:
 
     def _move(self, *, settled: bool) -> None:
         """Be as was learnt."""
-        categories, rows, logs = np.split(self._learnt * self._usual, self._ends)
-        self._shift[:, 0] = categories[self._categories] + rows
+        categories, rows, own, logs = np.split(self._learnt * self._usual, self._ends)
+        shift = own.reshape(self._prior.shape) + (categories[self._categories] + rows)[:, None]
+        self._logits = self._prior + shift.astype(self._prior.dtype)
         if not settled:
             weights = np.exp(logs - logs.max())
             self._weights = (weights / weights.sum()).astype(self._weights.dtype)
         self._refresh()
 
     def _refresh(self) -> None:
-        self._probabilities = softmax(self._logits + self._shift, self._segments)
+        self._probabilities = softmax(self._logits, self._segments)
         self._derived.fill(self._probabilities)
         self._weighted = self._probabilities.copy()
         self._weighted[: self._compositions] *= self._weights * len(self._weights)
