@@ -1,9 +1,10 @@
 """What public tables say beforehand, and how far the measurements bear it out.
 
 A mixture is fitted to the public tables, without noise. It is then *tilted*: every category becomes
-more or less likely by one factor in all components, and components get weights. That is little to
-learn, so that little noise is learnt with it; and what goes together in the public tables stays
-together. Everything here sees public tables and released values only.
+more or less likely, mostly by one factor in all components, and components get weights. Nothing
+moves further than what was measured has weight against what is usual, so that little noise is
+learnt; and what goes together in the public tables stays together, unless the measurements say
+otherwise. Everything here sees public tables and released values only.
 """
 
 from __future__ import annotations
