@@ -172,7 +172,8 @@ def _rehearse(
         ]
         for one in found
     ]
-    topics = [verdict.topic for verdict in _by_topic(found[0])]
+    # By their first words: all of it fits into 80 columns.
+    topics = [verdict.topic.split()[0] for verdict in _by_topic(found[0])]
     say()
     table("Expected of a run", ["epsilon", "largest", "mean", "size", *topics], rows)
     say(f"From runs on {groups:,} groups drawn from the public tables, as if they were private and")
