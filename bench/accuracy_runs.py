@@ -302,8 +302,8 @@ one to three, with T = 100. Whole marginals were measured on Atlanta only, with 
 and 50 at epsilon 0.125).
 
 `marginals` is the default method with its default settings. Its rows at epsilon 0.25 and 0.5, of
-Atlanta derived and of Detroit without relations were run before sizes got less of small budgets;
-they buy the same as now. `no noise` fits the true answers: what
+Atlanta derived and of Detroit without relations are of a version before, which bought nearly the
+same. `no noise` fits the true answers: what
 the model can hold. No group attribute is taken as derived. "90% covers" is how many true answers
 the intervals of `kinfolk query` hold, tried with the first seed at most.
 
